@@ -1,0 +1,1 @@
+//! An adapter in a package of its own.

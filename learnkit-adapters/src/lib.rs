@@ -1,0 +1,1 @@
+//! Adapters of LearnKit to agent frameworks.

@@ -1,0 +1,3 @@
+//! The `learnkit` program.
+
+fn main() {}

@@ -1,0 +1,208 @@
+//! The contract of stores: records, and runs.
+//!
+//! Backends implement [`MemoryBackend`] (and [`RunStore`] where they can keep runs); the engine
+//! calls them. `learnkit_core::testing::behaviour_suite!` checks every promise made here.
+
+mod capability;
+mod query;
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+pub use capability::Capabilities;
+pub use query::{
+    AgentFilter, ExactQuery, Page, RecordFilter, RunFilter, ScanRequest, Scored, SearchQuery, SkippedRow, Visibility,
+};
+
+use crate::Result;
+use crate::record::{Record, RecordId, Revision, RunId, Tenant};
+use crate::run::StoredRun;
+
+/// What a store is and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BackendInfo {
+    /// The URI scheme, such as `sqlite`.
+    pub scheme: &'static str,
+    /// Where it is, without credentials.
+    pub location: String,
+}
+
+/// When a put may write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PutMode {
+    /// Always: insert or replace.
+    Upsert,
+    /// Only when the id is new, else `Conflict`.
+    Create,
+    /// Only when the stored revision is this one, else `Conflict`.
+    IfRevision(Revision),
+}
+
+/// One record to put.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Put {
+    /// The record; its own revision is ignored, the store sets it.
+    pub record: Record,
+    /// When it may write.
+    pub mode: PutMode,
+}
+
+/// Everything that one finished run changes: all of it is stored, or nothing.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Batch {
+    /// The records, in order.
+    pub puts: Vec<Put>,
+    /// The run, for stores that keep runs. A run id is stored once.
+    pub run: Option<StoredRun>,
+}
+
+/// What became of a [`Batch`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Committed {
+    /// Stored; the new revisions in the order of the puts.
+    Stored(Vec<Revision>),
+    /// The run id was stored before, so nothing was written.
+    RunExists,
+}
+
+/// A store of records.
+///
+/// Every call names the tenant and never sees another tenant's record. Acknowledged means durable
+/// as far as [`Capabilities::durable`] says. Dropping a future does not undo a write that has begun.
+#[async_trait]
+pub trait MemoryBackend: Debug + Send + Sync + 'static {
+    /// What and where it is.
+    fn info(&self) -> BackendInfo;
+
+    /// What it can do, as data.
+    fn capabilities(&self) -> Capabilities;
+
+    /// Stores a batch: everything or nothing.
+    ///
+    /// # Errors
+    /// `Conflict` when a put's mode forbids writing (nothing is written), `Unsupported` when the
+    /// batch holds a run and [`Capabilities::runs`] is false, `Unavailable` when the store is
+    /// locked, full, read-only or out of reach.
+    async fn commit(&self, batch: &Batch) -> Result<Committed>;
+
+    /// Stores one record and returns its new revision.
+    ///
+    /// # Errors
+    /// As for [`Self::commit`].
+    async fn put(&self, record: &Record, mode: PutMode) -> Result<Revision> {
+        let batch = Batch { puts: vec![Put { record: record.clone(), mode }], run: None };
+        match self.commit(&batch).await? {
+            Committed::Stored(revisions) => Ok(revisions.first().copied().unwrap_or_default()),
+            Committed::RunExists => Ok(Revision::default()),
+        }
+    }
+
+    /// A record by id, in any status; absent when there is none.
+    ///
+    /// # Errors
+    /// `Corrupt` when the stored row cannot be read, `Unavailable` when the store is out of reach.
+    async fn get(&self, tenant: &Tenant, id: &RecordId) -> Result<Option<Record>>;
+
+    /// Deletes a record from every index; `false` when there was none.
+    ///
+    /// # Errors
+    /// `Unavailable` when the store cannot be written.
+    async fn delete(&self, tenant: &Tenant, id: &RecordId) -> Result<bool>;
+
+    /// The records of exact tasks, in any status: an index lookup, never ranked, never a search.
+    ///
+    /// Order: by the position of the key in the query, then by id. A row that cannot be read is
+    /// left out here; `scan` names it.
+    ///
+    /// # Errors
+    /// `Unavailable` when the store is out of reach.
+    async fn lookup(&self, query: &ExactQuery) -> Result<Vec<Record>>;
+
+    /// The most relevant records for a text that the filter allows, best first; ties by id.
+    ///
+    /// The text is data, never syntax. Text without a term finds nothing.
+    ///
+    /// # Errors
+    /// `Unsupported` without [`Capabilities::full_text`], `Unavailable` when out of reach.
+    async fn search(&self, query: &SearchQuery) -> Result<Vec<Scored<Record>>>;
+
+    /// Every record that the filter allows, in the order of ids, one page at a time.
+    ///
+    /// A row that cannot be read is skipped and named in [`Page::skipped`].
+    ///
+    /// # Errors
+    /// `Unavailable` when the store is out of reach.
+    async fn scan(&self, request: &ScanRequest) -> Result<Page<Record>>;
+}
+
+/// A store of finished runs.
+#[async_trait]
+pub trait RunStore: Debug + Send + Sync + 'static {
+    /// Stores a run once; `false` when the id is stored already (nothing is changed).
+    ///
+    /// # Errors
+    /// `Unavailable` when the store cannot be written.
+    async fn finish_run(&self, run: &StoredRun) -> Result<bool>;
+
+    /// Replaces a stored run, to add a report; `false` when there is none.
+    ///
+    /// # Errors
+    /// `Unavailable` when the store cannot be written.
+    async fn update_run(&self, run: &StoredRun) -> Result<bool>;
+
+    /// A run by id.
+    ///
+    /// # Errors
+    /// `Corrupt` when the stored row cannot be read, `Unavailable` when out of reach.
+    async fn get_run(&self, tenant: &Tenant, id: &RunId) -> Result<Option<StoredRun>>;
+
+    /// Finished runs, newest first.
+    ///
+    /// # Errors
+    /// `Unavailable` when out of reach.
+    async fn list_runs(&self, filter: &RunFilter) -> Result<Page<StoredRun>>;
+
+    /// Deletes a run with its calls; `false` when there was none.
+    ///
+    /// # Errors
+    /// `Unavailable` when the store cannot be written.
+    async fn delete_run(&self, tenant: &Tenant, id: &RunId) -> Result<bool>;
+}
+
+/// An opened store: records, and runs.
+///
+/// Where one store keeps both, both point to it and a batch with its run is one transaction.
+#[derive(Debug, Clone)]
+pub struct Store {
+    /// The records.
+    pub records: Arc<dyn MemoryBackend>,
+    /// The runs.
+    pub runs: Arc<dyn RunStore>,
+}
+
+impl Store {
+    /// A store that keeps both.
+    pub fn of<B: MemoryBackend + RunStore>(backend: B) -> Self {
+        let backend = Arc::new(backend);
+        Self { records: backend.clone(), runs: backend }
+    }
+
+    /// Stores what a run changed and the run itself, in one transaction where the records' store
+    /// keeps runs, else the run first.
+    ///
+    /// # Errors
+    /// As for [`MemoryBackend::commit`].
+    pub async fn commit(&self, batch: Batch) -> Result<Committed> {
+        if self.records.capabilities().runs {
+            return self.records.commit(&batch).await;
+        }
+        if let Some(run) = &batch.run
+            && !self.runs.finish_run(run).await?
+        {
+            return Ok(Committed::RunExists);
+        }
+        self.records.commit(&Batch { run: None, ..batch }).await
+    }
+}

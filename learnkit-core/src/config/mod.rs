@@ -1,0 +1,115 @@
+//! Settings of the engine, and backend URIs.
+
+mod uri;
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+pub use uri::BackendUri;
+
+use crate::run::{QUALITY_THRESHOLD, STORED_RESULT_BYTES};
+
+/// Which trust a record needs to replay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ReplayTrust {
+    /// A passing gate on tool outcomes is enough; steps of tools annotated destructive need more.
+    #[default]
+    ToolOutcome,
+    /// Only what the caller reported as a success.
+    Verified,
+}
+
+/// How much a playbook may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RetrievalBudget {
+    /// At most so many records.
+    pub records: usize,
+    /// At most so many tokens for the whole block, fence included.
+    pub tokens: usize,
+}
+
+impl Default for RetrievalBudget {
+    fn default() -> Self {
+        Self { records: 8, tokens: 1200 }
+    }
+}
+
+/// Settings of the engine; the defaults are those of `semantics.md`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// A gate score from here on passes, 0 to 5.
+    pub quality_threshold: f64,
+    /// Which trust a record needs to replay.
+    pub replay_trust: ReplayTrust,
+    /// How much a playbook may take.
+    pub budget: RetrievalBudget,
+    /// Longer results are stored as a prefix, in bytes.
+    pub stored_result_bytes: usize,
+    /// The longest that memory may hold up a run for one call to the store.
+    pub memory_deadline: Duration,
+    /// The share of runs that skip memory, 0 to 1, so that arms can be compared.
+    pub holdout_rate: f64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            quality_threshold: QUALITY_THRESHOLD,
+            replay_trust: ReplayTrust::default(),
+            budget: RetrievalBudget::default(),
+            stored_result_bytes: STORED_RESULT_BYTES,
+            memory_deadline: Duration::from_secs(5),
+            holdout_rate: 0.0,
+        }
+    }
+}
+
+/// Provider keys whose presence makes the LLM-backed parts possible.
+const PROVIDER_KEYS: [&str; 10] = [
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "OPENAI_API_KEY",
+    "GEMINI_API_KEY",
+    "GOOGLE_API_KEY",
+    "OPENROUTER_API_KEY",
+    "GROQ_API_KEY",
+    "MISTRAL_API_KEY",
+    "TOGETHERAI_API_KEY",
+    "COHERE_API_KEY",
+];
+
+/// Whether LearnKit works without any network (semantics §11): `LEARNKIT_OFFLINE` says so, or there
+/// is neither a provider key nor a `LEARNKIT_CLASSIFIER_MODEL` or `LEARNKIT_DISTILLER_MODEL`.
+pub fn is_offline(variable: impl Fn(&str) -> Option<String>) -> bool {
+    let set = |name: &str| variable(name).is_some_and(|value| !value.trim().is_empty());
+    match variable("LEARNKIT_OFFLINE").unwrap_or_default().trim().to_lowercase().as_str() {
+        "1" | "true" | "yes" | "on" => true,
+        "0" | "false" | "no" | "off" => false,
+        _ => {
+            !PROVIDER_KEYS.iter().any(|key| set(key))
+                && !set("LEARNKIT_CLASSIFIER_MODEL")
+                && !set("LEARNKIT_DISTILLER_MODEL")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offline_is_the_default_and_can_be_forced() {
+        let with = |pairs: &'static [(&str, &str)]| {
+            is_offline(|name| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned()))
+        };
+        assert!(with(&[]));
+        assert!(!with(&[("OPENAI_API_KEY", "k")]));
+        assert!(with(&[("OPENAI_API_KEY", "k"), ("LEARNKIT_OFFLINE", "1")]));
+        assert!(!with(&[("LEARNKIT_CLASSIFIER_MODEL", "m")]));
+        assert!(with(&[("OPENAI_API_KEY", " ")]));
+    }
+}

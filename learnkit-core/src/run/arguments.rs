@@ -1,0 +1,106 @@
+//! The arguments of a call, kept as the text that was written.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::json::Json;
+use crate::{Error, Result};
+
+/// Raw JSON text of a call's arguments; big integers and decimals stay exact.
+///
+/// Anything is accepted (`null`, `""`, broken JSON); only a JSON object can be replayed.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Arguments(String);
+
+impl Arguments {
+    /// Keeps the text as it is.
+    pub fn from_raw(raw: impl Into<String>) -> Self {
+        Self(raw.into())
+    }
+
+    /// Writes a value as JSON.
+    ///
+    /// # Errors
+    /// `InvalidInput` when the value cannot be written as JSON (a map with keys that are not text).
+    pub fn of(value: &impl Serialize) -> Result<Self> {
+        serde_json::to_string(value)
+            .map(Self)
+            .map_err(|error| Error::invalid("arguments cannot be written as JSON").with_source(error))
+    }
+
+    /// The text.
+    pub fn raw(&self) -> &str {
+        &self.0
+    }
+
+    /// The arguments as JSON, numbers exact.
+    ///
+    /// # Errors
+    /// `InvalidInput` when the text is not one JSON value.
+    pub fn json(&self) -> Result<Json> {
+        Json::parse(&self.0)
+    }
+
+    /// Reads the arguments into the caller's type.
+    ///
+    /// # Errors
+    /// `InvalidInput` when they do not fit, with serde's reason as the source.
+    pub fn parse<T: DeserializeOwned>(&self) -> Result<T> {
+        serde_json::from_str(&self.0)
+            .map_err(|error| Error::invalid("arguments do not fit what the tool takes").with_source(error))
+    }
+
+    /// Whether the arguments are a JSON object, the only form that can be replayed.
+    pub fn is_object(&self) -> bool {
+        matches!(self.json(), Ok(Json::Object(_)))
+    }
+
+    /// Whether two texts mean the same arguments: equal, or equal JSON in another key order.
+    pub fn same_as(&self, other: &Self) -> bool {
+        self.0 == other.0 || matches!((self.json(), other.json()), (Ok(a), Ok(b)) if a == b)
+    }
+
+    /// The text in a stable form: keys sorted, no spaces, numbers as written.
+    pub(crate) fn stable(&self) -> String {
+        self.json().map_or_else(|_| self.0.clone(), |json| json.to_text())
+    }
+}
+
+impl From<serde_json::Value> for Arguments {
+    fn from(value: serde_json::Value) -> Self {
+        Self(value.to_string())
+    }
+}
+
+impl std::fmt::Display for Arguments {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn f63_f88_anything_is_kept_and_only_objects_replay() {
+        for raw in ["null", "\"\"", "", "[1,2]", "\"x\"", "7", "{bad"] {
+            let arguments = Arguments::from_raw(raw);
+            assert_eq!(arguments.raw(), raw);
+            assert!(!arguments.is_object(), "{raw}");
+        }
+        assert!(Arguments::from_raw("{}").is_object());
+    }
+
+    #[test]
+    fn f64_a_big_integer_reaches_the_tool_exactly() {
+        #[derive(serde::Deserialize)]
+        struct Take {
+            id: u128,
+        }
+        let arguments = Arguments::from_raw(r#"{"id": 90071992547409930000000001}"#);
+        assert_eq!(arguments.parse::<Take>().unwrap().id, 90_071_992_547_409_930_000_000_001);
+        assert_eq!(arguments.stable(), r#"{"id":90071992547409930000000001}"#);
+    }
+}

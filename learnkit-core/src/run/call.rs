@@ -1,0 +1,110 @@
+//! One tool call of a run.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{Arguments, StoredOutput, ToolOutput};
+use crate::tool::ToolAnnotations;
+
+/// Whether a call worked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "snake_case", deny_unknown_fields)]
+pub enum CallStatus {
+    /// It worked.
+    Ok,
+    /// It did not.
+    Failed {
+        /// Why it counts as failed.
+        reason: String,
+    },
+}
+
+impl CallStatus {
+    /// Whether the call worked.
+    pub fn is_ok(&self) -> bool {
+        matches!(self, Self::Ok)
+    }
+}
+
+/// One call with arguments, result and outcome, as captured; the result is whole.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolCall {
+    /// The tool's name.
+    pub tool: String,
+    /// The arguments as written.
+    pub arguments: Arguments,
+    /// The whole result.
+    pub output: ToolOutput,
+    /// Whether it worked.
+    pub status: CallStatus,
+    /// What the tool says about itself.
+    pub annotations: ToolAnnotations,
+    /// When it started.
+    pub started: Timestamp,
+    /// How long it took, in milliseconds.
+    pub duration_ms: u64,
+    /// Calls that ran side by side share a number.
+    pub group: Option<u32>,
+    /// The index of the tracked call that made this one from inside.
+    pub parent: Option<usize>,
+    /// The user turn it belongs to, from 0.
+    pub turn: u32,
+    /// Whether LearnKit planned it.
+    pub replayed: bool,
+}
+
+impl ToolCall {
+    /// Whether it worked and its tool is not declared exploration.
+    pub fn is_productive(&self) -> bool {
+        self.status.is_ok() && !self.annotations.exploration
+    }
+
+    /// What is stored of it, secrets masked.
+    pub fn stored(&self, limit: usize) -> StoredCall {
+        let mut result = self.output.stored(limit);
+        result.text = crate::secret::mask_text(&result.text).text;
+        StoredCall {
+            tool: self.tool.clone(),
+            arguments: Arguments::from_raw(crate::secret::mask_json(self.arguments.raw()).text),
+            result,
+            status: match &self.status {
+                CallStatus::Ok => CallStatus::Ok,
+                CallStatus::Failed { reason } => CallStatus::Failed { reason: crate::secret::mask_text(reason).text },
+            },
+            started: self.started,
+            duration_ms: self.duration_ms,
+            group: self.group,
+            parent: self.parent,
+            turn: self.turn,
+            replayed: self.replayed,
+        }
+    }
+}
+
+/// A call as the run store keeps it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StoredCall {
+    /// The tool's name.
+    pub tool: String,
+    /// The arguments, secrets masked.
+    pub arguments: Arguments,
+    /// The result, shortened and masked.
+    pub result: StoredOutput,
+    /// Whether it worked.
+    pub status: CallStatus,
+    /// When it started.
+    pub started: Timestamp,
+    /// How long it took, in milliseconds.
+    pub duration_ms: u64,
+    /// Calls that ran side by side share a number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<u32>,
+    /// The index of the call that made this one from inside.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<usize>,
+    /// The user turn, from 0.
+    pub turn: u32,
+    /// Whether LearnKit planned it.
+    pub replayed: bool,
+}

@@ -1,0 +1,18 @@
+//! Runs: what an agent called, with what result, and what came of it.
+//!
+//! Not here: what is made of a run ([`crate::procedure`]) and who decides ([`crate::engine`]).
+
+mod arguments;
+mod call;
+mod outcome;
+mod output;
+mod stored;
+mod tracker;
+
+pub use arguments::Arguments;
+pub use call::{CallStatus, StoredCall, ToolCall};
+pub use outcome::{Gate, GateSource, QUALITY_THRESHOLD, Verdict, failure_of, outcome_score};
+pub(crate) use output::prefix;
+pub use output::{STORED_RESULT_BYTES, StoredOutput, ToolOutput};
+pub use stored::{AnswerSource, CandidateNote, DecisionNote, LearnedNote, Mode, StoredRun};
+pub use tracker::{CallDraft, PendingCall, ToolTracker};

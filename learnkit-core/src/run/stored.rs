@@ -1,0 +1,166 @@
+//! A finished run as the run store keeps it.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{Gate, StoredCall, Verdict};
+use crate::record::{AgentName, Kind, RecordId, RunId, Scope, TaskLink, Tenant, Trust};
+
+/// How a run was planned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// By a proven procedure, without a planner.
+    Replay,
+    /// By the planner with a playbook.
+    Guide,
+    /// By the planner alone.
+    Cold,
+}
+
+impl Mode {
+    /// The mode in snake case.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Replay => "replay",
+            Self::Guide => "guide",
+            Self::Cold => "cold",
+        }
+    }
+}
+
+impl std::fmt::Display for Mode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Where the answer of a run came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AnswerSource {
+    /// The planner or agent function wrote it in a planned run.
+    Planner,
+    /// The recorded answer; every result equals the recorded one.
+    Recorded,
+    /// One synthesis call over the fresh results.
+    Synthesis,
+    /// The last productive result as text; no planner was at hand.
+    LastResult,
+}
+
+impl AnswerSource {
+    /// The source in snake case.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Planner => "planner",
+            Self::Recorded => "recorded",
+            Self::Synthesis => "synthesis",
+            Self::LastResult => "last_result",
+        }
+    }
+}
+
+/// A record that was considered, and what spoke for or against it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CandidateNote {
+    /// The record.
+    pub id: RecordId,
+    /// Its kind.
+    pub kind: Kind,
+    /// Whether it belongs to this exact task.
+    pub exact: bool,
+    /// The relevance score, for ranked candidates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<f64>,
+    /// What became of it.
+    pub note: String,
+}
+
+/// One decision of a run with its reason.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DecisionNote {
+    /// How many calls were done when it was made.
+    pub after_calls: usize,
+    /// What was decided: `replay`, `answer`, `forward` or `synthesize`.
+    pub decision: String,
+    /// Why.
+    pub reason: String,
+    /// The records that were considered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub candidates: Vec<CandidateNote>,
+}
+
+/// What a run changed in memory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LearnedNote {
+    /// The record.
+    pub id: RecordId,
+    /// Its kind.
+    pub kind: Kind,
+    /// What happened to it, such as `learned` or `replay failed`.
+    pub change: String,
+}
+
+/// A finished run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StoredRun {
+    /// Unique in the tenant.
+    pub id: RunId,
+    /// The isolation boundary.
+    pub tenant: Tenant,
+    /// The scope written to.
+    pub scope: Scope,
+    /// The agent.
+    pub agent: AgentName,
+    /// The exact task.
+    pub task: TaskLink,
+    /// The task in words, secrets masked.
+    pub text: String,
+    /// How it ended up being planned.
+    pub mode: Mode,
+    /// Why.
+    pub reason: String,
+    /// Whether a whole procedure was replayed.
+    pub replayed: bool,
+    /// Planning calls; absent where nobody counts them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planning_calls: Option<u32>,
+    /// Synthesis calls.
+    pub synthesis_calls: u32,
+    /// The tool calls in order.
+    pub calls: Vec<StoredCall>,
+    /// The answer, secrets masked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
+    /// Where the answer came from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer_source: Option<AnswerSource>,
+    /// The judgement.
+    pub gate: Gate,
+    /// What was reported later by run id, newest last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reports: Vec<Verdict>,
+    /// The trust of what it used or made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trust: Option<Trust>,
+    /// Every decision.
+    pub decisions: Vec<DecisionNote>,
+    /// The records it used: replayed or followed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub used: Vec<RecordId>,
+    /// What it changed in memory.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub learned: Vec<LearnedNote>,
+    /// What went wrong on the way without failing the task.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+    /// When it started.
+    pub started: Timestamp,
+    /// When it finished.
+    pub finished: Timestamp,
+}

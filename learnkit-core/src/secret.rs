@@ -1,0 +1,186 @@
+//! Secrets are masked before anything is written: by key name and by known token shapes.
+//!
+//! Entropy, URLs and named secret slots come with the full finder; what this module does not find
+//! is listed in the README's status table.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::json::Json;
+
+/// What stands in place of a secret.
+pub(crate) const MASK: &str = "[secret]";
+
+/// A text without its secrets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Masked {
+    /// The text with every found secret replaced by `[secret]`.
+    pub text: String,
+    /// How many were replaced.
+    pub found: usize,
+}
+
+/// Key names whose values are secret, without `_`, `-` and case.
+const SECRET_KEYS: [&str; 22] = [
+    "password",
+    "passwd",
+    "pwd",
+    "passphrase",
+    "secret",
+    "clientsecret",
+    "secretkey",
+    "token",
+    "accesstoken",
+    "refreshtoken",
+    "idtoken",
+    "authtoken",
+    "bearertoken",
+    "apitoken",
+    "sessiontoken",
+    "authorization",
+    "apikey",
+    "xapikey",
+    "accesskey",
+    "privatekey",
+    "cookie",
+    "setcookie",
+];
+
+/// Shapes of tokens that providers document.
+static TOKEN_SHAPES: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(concat!(
+        r"(?:",
+        r"\bsk-[A-Za-z0-9_-]{16,}",
+        r"|\b(?:ghp|gho|ghu|ghs|ghr)_[A-Za-z0-9]{30,}|\bgithub_pat_[A-Za-z0-9_]{22,}",
+        r"|\bglpat-[A-Za-z0-9_-]{20,}",
+        r"|\bxox[abeoprs]-[A-Za-z0-9-]{10,}",
+        r"|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b",
+        r"|\bAIza[0-9A-Za-z_-]{35}",
+        r"|\bhf_[A-Za-z0-9]{30,}",
+        r"|\b(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{10,}",
+        r"|\bnpm_[A-Za-z0-9]{36}\b|\bpypi-[A-Za-z0-9_-]{16,}",
+        r"|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}",
+        r"|-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z)",
+        r")"
+    ))
+    .ok()
+});
+
+/// `Bearer …` and `Basic …` credentials, and `key=value` or `key: value` with a secret key name.
+static CREDENTIALS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(concat!(
+        r"(?P<keep>\b[Bb]earer\s+|\b[Bb]asic\s+|",
+        r"(?i:\b(?:password|passwd|pwd|secret|client_secret|api[_-]?key|access[_-]?token|refresh[_-]?token|auth[_-]?token|token)",
+        r#"["']?\s*[=:]\s*["']?))(?P<drop>[A-Za-z0-9+/_~.=-]{12,})"#
+    ))
+    .ok()
+});
+
+/// Masks secrets in free text; JSON text is masked by key name too.
+pub fn mask_text(text: &str) -> Masked {
+    if text.trim_start().starts_with(['{', '[']) && Json::parse(text).is_ok() {
+        return mask_json(text);
+    }
+    mask_shapes(text)
+}
+
+/// Masks secrets in JSON text at any depth; text that is not JSON is masked as free text.
+///
+/// JSON without a secret comes back byte for byte.
+pub fn mask_json(text: &str) -> Masked {
+    let Ok(mut json) = Json::parse(text) else { return mask_shapes(text) };
+    let found = mask_value(&mut json, false);
+    Masked { text: if found == 0 { text.to_owned() } else { json.to_text() }, found }
+}
+
+fn mask_value(json: &mut Json, secret: bool) -> usize {
+    match json {
+        Json::Object(fields) => {
+            let fields = fields.iter_mut();
+            fields.map(|(key, value)| mask_value(value, secret || is_secret_key(key))).sum()
+        }
+        Json::List(items) => items.iter_mut().map(|item| mask_value(item, secret)).sum(),
+        Json::Text(text) if secret && !text.is_empty() => {
+            MASK.clone_into(text);
+            1
+        }
+        Json::Number(_) if secret => {
+            *json = Json::Text(MASK.to_owned());
+            1
+        }
+        Json::Text(text) => {
+            let masked = mask_text(text);
+            *text = masked.text;
+            masked.found
+        }
+        _ => 0,
+    }
+}
+
+/// Whether a key's value is secret. Numbers under such keys count too, so counters are named apart.
+fn is_secret_key(key: &str) -> bool {
+    let plain: String = key.chars().filter(|char| char.is_alphanumeric()).collect::<String>().to_lowercase();
+    SECRET_KEYS.contains(&plain.as_str())
+}
+
+fn mask_shapes(text: &str) -> Masked {
+    let mut found = 0;
+    let mut text = std::borrow::Cow::Borrowed(text);
+    if let Some(shapes) = TOKEN_SHAPES.as_ref() {
+        let masked = shapes.replace_all(&text, |_: &regex::Captures<'_>| {
+            found += 1;
+            MASK
+        });
+        text = std::borrow::Cow::Owned(masked.into_owned());
+    }
+    if let Some(credentials) = CREDENTIALS.as_ref() {
+        let masked = credentials.replace_all(&text, |captures: &regex::Captures<'_>| {
+            let part = |name| captures.name(name).map_or("", |part| part.as_str());
+            if part("drop").bytes().any(|byte| byte.is_ascii_digit()) {
+                found += 1;
+                format!("{}{MASK}", part("keep"))
+            } else {
+                part("keep").to_owned() + part("drop")
+            }
+        });
+        text = std::borrow::Cow::Owned(masked.into_owned());
+    }
+    Masked { text: text.into_owned(), found }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a21_secret_keys_are_masked_at_any_depth() {
+        let masked = mask_json(r#"{"user":"ann","auth":{"API_Key":"k1","nested":[{"password":"p"}]}}"#);
+        assert_eq!(masked.found, 2);
+        assert!(!masked.text.contains("k1") && !masked.text.contains("\"p\""));
+        assert!(masked.text.contains("ann"));
+    }
+
+    #[test]
+    fn d17_known_token_shapes_are_masked_in_text() {
+        for secret in [
+            "sk-ant-api03-AbCdEfGh1234567890abcd",
+            "ghp_abcdefghijklmnopqrstuvwxyz0123456789",
+            "AKIAABCDEFGHIJKLMNOP",
+            "eyJhbGciOiJIUzI1.eyJzdWIiOiIxMjM0.SflKxwRJSMeKKF2Q",
+        ] {
+            let masked = mask_text(&format!("use {secret} now"));
+            assert_eq!(masked.text, "use [secret] now");
+        }
+        assert_eq!(mask_text("Authorization: Bearer abc123def456ghi789").text, "Authorization: Bearer [secret]");
+    }
+
+    #[test]
+    fn harmless_text_comes_back_byte_for_byte() {
+        for text in
+            ["{\"table\": \"users\",  \"limit\": 10}", "the secret santa list", "max_tokens=512", "Bearer of bad news"]
+        {
+            assert_eq!(mask_text(text), Masked { text: text.to_owned(), found: 0 });
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! A task, its identity and its key: exact means exact.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+mod canonical;
+mod key;
+
+pub use canonical::canonical;
+pub use key::{Identity, TaskKey};
+
+use crate::{Error, Result};
+
+/// What the user asked, and everything else that makes it the same task or another one.
+///
+/// ```
+/// use learnkit_core::task::Task;
+/// let task = Task::new("Build an active-user CSV report").with_format("csv");
+/// assert_eq!(task.text(), "Build an active-user CSV report");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Task {
+    text: String,
+    template: Option<String>,
+    parameters: BTreeMap<String, String>,
+    history: Option<String>,
+    format: Option<String>,
+    environment: Option<String>,
+}
+
+impl Task {
+    /// A task in plain words.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            template: None,
+            parameters: BTreeMap::new(),
+            history: None,
+            format: None,
+            environment: None,
+        }
+    }
+
+    /// A task whose `{name}` words are data: [`TaskTemplate::with`] gives their values.
+    ///
+    /// ```
+    /// use learnkit_core::task::Task;
+    /// let task = Task::template("Build {fmt} report of {table}").with("fmt", "csv").with("table", "users").build()?;
+    /// assert_eq!(task.text(), "Build csv report of users");
+    /// # Ok::<(), learnkit_core::Error>(())
+    /// ```
+    pub fn template(template: impl Into<String>) -> TaskTemplate {
+        TaskTemplate { template: template.into(), values: BTreeMap::new() }
+    }
+
+    /// The earlier turns of the conversation, oldest first; part of the identity.
+    ///
+    /// "Redo that report as JSON" means another report in another conversation.
+    #[must_use]
+    pub fn with_earlier_turns<'a>(mut self, turns: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        self.history = key::history_hash(turns);
+        self
+    }
+
+    /// The output format that is required, such as `json` or a schema's name; part of the identity.
+    #[must_use]
+    pub fn with_format(mut self, format: impl Into<String>) -> Self {
+        self.format = Some(format.into());
+        self
+    }
+
+    /// A digest of the world that the task acts on; part of the identity.
+    #[must_use]
+    pub fn with_environment(mut self, digest: impl Into<String>) -> Self {
+        self.environment = Some(digest.into());
+        self
+    }
+
+    /// The task in words, parameters filled in.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The values of the declared parameters, by name.
+    pub fn parameters(&self) -> &BTreeMap<String, String> {
+        &self.parameters
+    }
+
+    /// The text that identity compares: the template's literal text, or the task's own, canonical.
+    pub fn canonical(&self) -> String {
+        canonical(self.template.as_deref().unwrap_or(&self.text))
+    }
+
+    /// Whether there is nothing to do: blank text.
+    pub fn is_blank(&self) -> bool {
+        self.text.trim().is_empty()
+    }
+}
+
+impl From<&str> for Task {
+    fn from(text: &str) -> Self {
+        Self::new(text)
+    }
+}
+
+impl From<String> for Task {
+    fn from(text: String) -> Self {
+        Self::new(text)
+    }
+}
+
+impl fmt::Display for Task {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// A template on its way to a [`Task`].
+#[derive(Debug, Clone)]
+pub struct TaskTemplate {
+    template: String,
+    values: BTreeMap<String, String>,
+}
+
+impl TaskTemplate {
+    /// Gives a parameter its value.
+    #[must_use]
+    pub fn with(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.values.insert(name.into(), value.into());
+        self
+    }
+
+    /// Fills the template in. `{{` and `}}` are literal braces.
+    ///
+    /// # Errors
+    /// `InvalidInput` when a placeholder has no value, a value has no placeholder, a brace is not
+    /// closed, or there is no placeholder at all.
+    pub fn build(self) -> Result<Task> {
+        let (text, used) = fill(&self.template, &self.values)?;
+        if let Some(name) = self.values.keys().find(|name| !used.contains(name)) {
+            return Err(Error::invalid(format!(
+                "the template has no `{{{name}}}`; remove the value or add the placeholder"
+            )));
+        }
+        if used.is_empty() {
+            return Err(Error::invalid("the template has no `{name}`; use Task::new for plain text"));
+        }
+        Ok(Task { template: Some(self.template), parameters: self.values, ..Task::new(text) })
+    }
+}
+
+/// The text with values filled in, and the names that occur.
+fn fill<'v>(template: &str, values: &'v BTreeMap<String, String>) -> Result<(String, Vec<&'v String>)> {
+    let mut text = String::new();
+    let mut used = Vec::new();
+    let mut rest = template;
+    while let Some(at) = rest.find(['{', '}']) {
+        let (before, tail) = rest.split_at(at);
+        text.push_str(before);
+        if tail.starts_with("{{") || tail.starts_with("}}") {
+            text.extend(tail.chars().next());
+            rest = tail.get(2..).unwrap_or_default();
+            continue;
+        }
+        let unclosed = || Error::invalid("a `{` of the template is not closed; write `{{` for a literal brace");
+        let name = tail.strip_prefix('{').and_then(|tail| tail.split_once('}')).ok_or_else(unclosed)?;
+        let (key, value) = values.get_key_value(name.0).ok_or_else(|| {
+            Error::invalid(format!("parameter `{}` has no value; add `.with(\"{}\", …)`", name.0, name.0))
+        })?;
+        text.push_str(value);
+        used.push(key);
+        rest = name.1;
+    }
+    text.push_str(rest);
+    Ok((text, used))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_template_needs_every_value_and_only_those() {
+        assert!(Task::template("Build {fmt}").build().is_err());
+        assert!(Task::template("Build").with("fmt", "csv").build().is_err());
+        assert!(Task::template("Build {fmt").with("fmt", "csv").build().is_err());
+        let task = Task::template("{{x}} {fmt}").with("fmt", "csv").build().unwrap();
+        assert_eq!(task.text(), "{x} csv");
+    }
+}

@@ -1,0 +1,153 @@
+//! Search terms of a text, for every script; one function for records and queries.
+
+use unicode_normalization::UnicodeNormalization as _;
+
+/// A query looks at so many distinct terms; a pasted book costs no more.
+pub const MAX_QUERY_TERMS: usize = 64;
+
+/// Words that say nothing about a task.
+const STOP_WORDS: [&str; 48] = [
+    "a", "an", "and", "are", "as", "at", "be", "been", "but", "by", "can", "could", "do", "for", "from", "has", "have",
+    "i", "in", "into", "is", "it", "its", "me", "my", "of", "on", "or", "please", "should", "so", "than", "that",
+    "the", "their", "then", "these", "this", "those", "to", "was", "we", "were", "will", "with", "would", "you",
+    "your",
+];
+
+/// The terms of a text, in order, with repeats.
+///
+/// Case is folded and compatibility forms are unified (NFKC). A word gives itself; a compound such
+/// as `foo-bar`, `C++` or `user@a.example` gives itself and its parts. A run of Han, Kana, Hangul or
+/// Thai gives each character and each pair of neighbours, because those scripts write words without
+/// spaces.
+///
+/// ```
+/// use learnkit_core::text::terms;
+/// assert_eq!(terms("Use C++ in foo-bar"), ["use", "c++", "c", "in", "foo-bar", "foo", "bar"]);
+/// assert_eq!(terms("用户API"), ["用", "户", "用户", "api"]);
+/// ```
+pub fn terms(text: &str) -> Vec<String> {
+    let folded: String = text.nfkc().flat_map(char::to_lowercase).collect();
+    let mut terms = Vec::new();
+    for chunk in folded.split(|char: char| char.is_whitespace() || char.is_control()) {
+        push_chunk(&mut terms, chunk);
+    }
+    terms
+}
+
+/// The distinct terms of a query without stop-words, at most [`MAX_QUERY_TERMS`]; if only
+/// stop-words are there, those.
+pub fn query_terms(text: &str) -> Vec<String> {
+    let mut seen = std::collections::HashSet::new();
+    let distinct: Vec<String> = terms(text).into_iter().filter(|term| seen.insert(term.clone())).collect();
+    let telling: Vec<String> = distinct.iter().filter(|term| !is_stop_word(term)).cloned().collect();
+    let mut chosen = if telling.is_empty() { distinct } else { telling };
+    chosen.truncate(MAX_QUERY_TERMS);
+    chosen
+}
+
+/// Whether a term says nothing about a task.
+pub fn is_stop_word(term: &str) -> bool {
+    STOP_WORDS.contains(&term)
+}
+
+/// A chunk without spaces: split at script borders, then into compounds and their parts.
+fn push_chunk(terms: &mut Vec<String>, chunk: &str) {
+    let mut rest = chunk;
+    while let Some(first) = rest.chars().next() {
+        let unspaced = is_unspaced(first);
+        let end = rest.find(|char| is_unspaced(char) != unspaced).unwrap_or(rest.len());
+        let (run, tail) = rest.split_at(end);
+        if unspaced {
+            push_unspaced(terms, run)
+        } else {
+            push_compound(terms, run)
+        }
+        rest = tail;
+    }
+}
+
+fn push_unspaced(terms: &mut Vec<String>, run: &str) {
+    let chars: Vec<char> = run.chars().collect();
+    terms.extend(chars.iter().map(char::to_string));
+    terms.extend(chars.windows(2).map(|pair| pair.iter().collect::<String>()));
+}
+
+fn push_compound(terms: &mut Vec<String>, run: &str) {
+    // Sentence marks and brackets around a word are not part of it; `+` and `#` are (`C++`, `C#`).
+    let trimmed = run
+        .trim_start_matches(|char: char| !is_word(char) && !matches!(char, '#' | '@' | '$' | '.' | '-'))
+        .trim_end_matches(|char: char| !is_word(char) && !matches!(char, '+' | '#'));
+    let parts: Vec<&str> = trimmed.split(|char: char| !is_word(char)).filter(|part| !part.is_empty()).collect();
+    if parts.is_empty() {
+        return;
+    }
+    if parts.as_slice() != [trimmed] {
+        terms.push(trimmed.to_owned());
+    }
+    terms.extend(parts.into_iter().map(str::to_owned));
+}
+
+fn is_word(char: char) -> bool {
+    char.is_alphanumeric() || is_mark(char)
+}
+
+/// Combining marks that stay inside words (Arabic vowel signs, Devanagari matras and the like).
+fn is_mark(char: char) -> bool {
+    unicode_normalization::char::is_combining_mark(char)
+}
+
+/// Scripts that write words without spaces.
+fn is_unspaced(char: char) -> bool {
+    matches!(char,
+        '\u{0E00}'..='\u{0EFF}'      // Thai, Lao
+        | '\u{1000}'..='\u{109F}'    // Myanmar
+        | '\u{1780}'..='\u{17FF}'    // Khmer
+        | '\u{1100}'..='\u{11FF}'    // Hangul letters
+        | '\u{3005}'..='\u{3007}'
+        | '\u{3040}'..='\u{30FF}'    // Kana
+        | '\u{3130}'..='\u{318F}'
+        | '\u{3400}'..='\u{4DBF}'    // Han
+        | '\u{4E00}'..='\u{9FFF}'
+        | '\u{AC00}'..='\u{D7AF}'    // Hangul
+        | '\u{F900}'..='\u{FAFF}'
+        | '\u{20000}'..='\u{3FFFF}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn f43_f44_f45_cjk_is_found_by_parts_and_beside_ascii() {
+        assert!(terms("删除用户张三").contains(&"用户".to_owned()));
+        assert_eq!(query_terms("张三"), ["张", "三", "张三"]);
+        assert!(terms("部署API服务").contains(&"api".to_owned()));
+    }
+
+    #[test]
+    fn c6_every_script_gives_terms() {
+        for text in ["Удалить заказ", "احذف الطلب", "מחק", "사용자 삭제", "ลบผู้ใช้", "ελληνικά"]
+        {
+            assert!(!terms(text).is_empty(), "{text}");
+        }
+    }
+
+    #[test]
+    fn b5_punctuation_alone_gives_no_term() {
+        for text in ["%", "", "***", "()", "\" \"", "。。"] {
+            assert_eq!(terms(text), Vec::<String>::new(), "{text}");
+        }
+    }
+
+    #[test]
+    fn f41_f42_apostrophes_and_versions_keep_their_parts() {
+        assert!(terms("don't delete Bob's file").contains(&"bob".to_owned()));
+        assert!(terms("upgrade to 20.04").contains(&"20.04".to_owned()));
+    }
+
+    #[test]
+    fn b15_a_pasted_book_costs_64_terms() {
+        let book: String = (0..200_000).map(|n| format!("w{n} ")).collect();
+        assert_eq!(query_terms(&book).len(), MAX_QUERY_TERMS);
+    }
+}
