@@ -1,1 +1,4 @@
-//! Adapters of LearnKit to agent frameworks.
+//! Adapters of LearnKit to agent frameworks, one module and feature each.
+
+#[cfg(feature = "react")]
+pub mod react;

@@ -234,8 +234,8 @@ impl Place {
     fn key(&self, key: &str) -> Self {
         let mut escaped = key.replace('~', "~0").replace('/', "~1");
         match key {
-            "*" => escaped = "~2".to_owned(),
-            "#" => escaped = "~3".to_owned(),
+            "*" => "~2".clone_into(&mut escaped),
+            "#" => "~3".clone_into(&mut escaped),
             _ => {}
         }
         Self { pointer: format!("{}/{escaped}", self.pointer), pattern: format!("{}/{escaped}", self.pattern) }

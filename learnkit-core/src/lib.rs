@@ -10,11 +10,18 @@ mod json;
 mod name;
 mod secret;
 
+pub mod adapter;
 pub mod backend;
+pub mod classify;
 pub mod config;
+pub mod embed;
+pub mod engine;
+pub mod lifecycle;
 pub mod procedure;
 pub mod record;
 pub mod registry;
+pub mod replay;
+pub mod retrieve;
 pub mod run;
 pub mod task;
 pub mod text;
@@ -22,10 +29,11 @@ pub mod tool;
 
 pub use async_trait::async_trait;
 pub use clock::{Clock, SystemClock};
+pub use engine::{LearnKit, RunReport, run_react_agent};
 pub use error::{BoxError, Error, ErrorKind, Result};
 #[doc(hidden)]
 pub use inventory;
 pub use json::{Json, JsonKind, Leaf};
-pub use registry::{available_backends, get_backend, open_store};
+pub use registry::{available_adapters, available_backends, get_adapter, get_backend, open_store};
 pub use secret::{Masked, mask_json, mask_text};
 pub use task::Task;

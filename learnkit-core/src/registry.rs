@@ -7,6 +7,7 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 
+use crate::adapter::AdapterEntry;
 use crate::backend::Store;
 use crate::config::BackendUri;
 use crate::{Error, ErrorKind, Result};
@@ -74,6 +75,46 @@ pub fn get_backend(uri: &BackendUri) -> Result<&'static BackendEntry> {
 /// As for [`get_backend`], and what the backend's `open` reports.
 pub async fn open_store(uri: &BackendUri, mode: OpenMode) -> Result<Store> {
     (get_backend(uri)?.open)(uri.clone(), mode).await
+}
+
+/// LearnKit's own adapters with the feature that links each, for the error message.
+const KNOWN_ADAPTERS: [(&str, &str); 1] = [("react", "react")];
+
+/// Every linked adapter, sorted by name.
+pub fn available_adapters() -> Vec<&'static AdapterEntry> {
+    sorted(inventory::iter::<AdapterEntry>(), |entry| entry.name)
+}
+
+/// An adapter by name.
+///
+/// # Errors
+/// `NotFound` when no linked crate registers the name, listing the linked ones and what to do;
+/// `Conflict` when two packages claim it, naming both.
+pub fn get_adapter(name: &str) -> Result<&'static AdapterEntry> {
+    let found: Vec<_> = available_adapters().into_iter().filter(|entry| entry.name == name).collect();
+    match found.as_slice() {
+        [entry] => Ok(entry),
+        [] => Err(unknown("adapter", name, available_adapters().iter().map(|entry| entry.name), &KNOWN_ADAPTERS)),
+        [first, second, ..] => Err(claimed_twice("adapter", name, first.package, second.package)),
+    }
+}
+
+/// Registers an adapter under a name, so that `get_adapter` finds it.
+///
+/// The constructor takes `&LearnKit` and gives `Result<Arc<dyn BaseAdapter>>`. The crate has to be
+/// linked: whoever uses it writes `use my_adapter as _;` once.
+#[macro_export]
+macro_rules! register_adapter {
+    ($name:literal, $summary:literal, $build:expr) => {
+        $crate::inventory::submit! {
+            $crate::adapter::AdapterEntry {
+                name: $name,
+                summary: $summary,
+                package: env!("CARGO_PKG_NAME"),
+                build: $build,
+            }
+        }
+    };
 }
 
 /// Registers a backend under a URI scheme, so that `get_backend` finds it.

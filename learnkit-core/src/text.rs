@@ -58,9 +58,9 @@ fn push_chunk(terms: &mut Vec<String>, chunk: &str) {
         let end = rest.find(|char| is_unspaced(char) != unspaced).unwrap_or(rest.len());
         let (run, tail) = rest.split_at(end);
         if unspaced {
-            push_unspaced(terms, run)
+            push_unspaced(terms, run);
         } else {
-            push_compound(terms, run)
+            push_compound(terms, run);
         }
         rest = tail;
     }
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn b15_a_pasted_book_costs_64_terms() {
-        let book: String = (0..200_000).map(|n| format!("w{n} ")).collect();
+        let book = (0..200_000).map(|n| format!("w{n}")).collect::<Vec<_>>().join(" ");
         assert_eq!(query_terms(&book).len(), MAX_QUERY_TERMS);
     }
 }

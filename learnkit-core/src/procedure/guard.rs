@@ -134,9 +134,10 @@ impl Results {
         let mut places: Vec<Place> = Vec::new();
         for (step, leaves) in self.0.iter().enumerate() {
             for leaf in leaves.iter().filter(|leaf| equal(leaf)) {
-                let holds = match opaque && leaf.is_in_list() {
-                    true => Holds::ChosenFrom { column: column(leaves, &leaf.pattern) },
-                    false => Holds::Equal,
+                let holds = if opaque && leaf.is_in_list() {
+                    Holds::ChosenFrom { column: column(leaves, &leaf.pattern) }
+                } else {
+                    Holds::Equal
                 };
                 let place = Place { step, path: leaf.pattern.clone(), holds };
                 if !places.contains(&place) {

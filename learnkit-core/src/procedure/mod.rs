@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use distil::{Distilled, Source, distil};
+pub(crate) use guard::Results;
 pub use guard::{Check, Guard, Holds, Place};
 pub use shape::{LeafShape, Shape};
 pub use value::is_opaque;

@@ -101,8 +101,9 @@ pub struct Usage {
     pub harms_in_a_row: u32,
     /// Planned runs that made exactly these calls and passed.
     pub successes: u64,
-    /// Replays that failed again after a planned success had healed it.
-    pub failed_heals: u32,
+    /// Replays that stopped, since the last one that went through; the second and third of them are
+    /// failed heals.
+    pub failed_replays: u32,
     /// Set when a replay failed: no replay until a planned success or a report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspended: Option<String>,
@@ -111,7 +112,7 @@ pub struct Usage {
 impl Usage {
     /// A record that nobody used yet.
     pub const NEW: Self =
-        Self { reuse_count: 0, help: 0, harm: 0, harms_in_a_row: 0, successes: 0, failed_heals: 0, suspended: None };
+        Self { reuse_count: 0, help: 0, harm: 0, harms_in_a_row: 0, successes: 0, failed_replays: 0, suspended: None };
 }
 
 /// One stored memory. Serialises to readable JSON.

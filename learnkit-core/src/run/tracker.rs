@@ -294,7 +294,7 @@ impl Entered {
 
 impl Drop for Entered {
     fn drop(&mut self) {
-        CURRENT.with_borrow_mut(|stack| stack.pop());
+        CURRENT.with_borrow_mut(Vec::pop);
     }
 }
 

@@ -1,0 +1,136 @@
+//! `inspect`: what memory would do for a task, without changing anything.
+
+use serde::{Deserialize, Serialize};
+
+use super::LearnKit;
+use crate::backend::AgentFilter;
+use crate::record::{AgentName, DomainVector, RecordId, RunId, Trust};
+use crate::retrieve::Playbook;
+use crate::run::{Arguments, CandidateNote, Mode};
+use crate::task::TaskKey;
+use crate::{Result, Task};
+
+/// So many near records of other agents are named.
+const NEAR_RECORDS: usize = 5;
+
+/// What memory would do for a task.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Inspection {
+    /// The canonical text.
+    pub canonical: String,
+    /// The key, for the scope that is written to.
+    pub key: TaskKey,
+    /// How a run would start.
+    pub mode: Mode,
+    /// Why.
+    pub reason: String,
+    /// The kind of task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_type: Option<String>,
+    /// What the task is about.
+    pub domains: DomainVector,
+    /// The record that would be replayed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub record: Option<RecordId>,
+    /// Its trust.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trust: Option<Trust>,
+    /// The calls that a replay would make; empty in a planned run.
+    pub plan: Vec<PlanLine>,
+    /// Every record that was considered.
+    pub candidates: Vec<CandidateNote>,
+    /// The block that a planner would get.
+    pub playbook: Playbook,
+    /// Near records of other agents, which do not guide this one.
+    pub near: Vec<NearRecord>,
+    /// What could not be read.
+    pub warnings: Vec<String>,
+}
+
+/// One call of a plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlanLine {
+    /// The tool.
+    pub tool: String,
+    /// The arguments as they would be sent.
+    pub arguments: Arguments,
+    /// How many earlier results are checked before the call.
+    pub guards: usize,
+}
+
+/// A near record of another agent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NearRecord {
+    /// The record.
+    pub id: RecordId,
+    /// Whose it is.
+    pub agent: AgentName,
+    /// What it is.
+    pub headline: String,
+    /// Its relevance.
+    pub score: f64,
+}
+
+impl LearnKit {
+    /// What memory would do for a task: classify, retrieve, compose. Reads only.
+    ///
+    /// Tools are not known here, so a plan whose tool is gone is found only by a real run.
+    ///
+    /// # Errors
+    /// `InvalidInput` for a blank task.
+    pub async fn inspect(&self, task: impl Into<Task> + Send) -> Result<Inspection> {
+        let task = task.into();
+        if task.is_blank() {
+            return Err(crate::Error::invalid("the task is blank; write what the agent is asked to do"));
+        }
+        let choice = self.choose(&task, &RunId::fresh(), None).await;
+        let mut warnings = choice.warnings;
+        let mut guidance = choice.guidance;
+        if choice.mode == Mode::Replay {
+            match self.guidance(&task).await {
+                Ok(found) => guidance = found,
+                Err(error) => warnings.push(format!("memory could not be searched: {}", error.chain())),
+            }
+        }
+        let classification = match guidance.classification {
+            Some(classification) => classification,
+            None => self.classify(&task).await,
+        };
+        let request = self.retrieval(&task, &classification, AgentFilter::Except(self.agent.clone()));
+        let near = self.within("search", self.inner.store.records.search(&request.search(NEAR_RECORDS))).await;
+        let near = near.unwrap_or_default().into_iter().map(|scored| NearRecord {
+            id: scored.item.id.clone(),
+            agent: scored.item.agent.clone(),
+            headline: scored.item.headline(),
+            score: scored.score,
+        });
+        let procedure = choice.record.as_ref().and_then(|record| record.procedure());
+        Ok(Inspection {
+            canonical: task.canonical(),
+            key: self.key(&task),
+            mode: choice.mode,
+            reason: choice.reason,
+            task_type: classification.task_type,
+            domains: classification.domains,
+            record: choice.record.as_ref().map(|record| record.id.clone()),
+            trust: choice.record.as_ref().map(|record| record.trust),
+            plan: procedure.map(plan_lines).unwrap_or_default(),
+            candidates: choice.candidates,
+            playbook: guidance.playbook,
+            near: near.collect(),
+            warnings,
+        })
+    }
+}
+
+fn plan_lines(procedure: &crate::procedure::Procedure) -> Vec<PlanLine> {
+    let line = |step: &crate::procedure::Step| PlanLine {
+        tool: step.tool.clone(),
+        arguments: step.arguments.clone(),
+        guards: step.guards.len(),
+    };
+    procedure.steps.iter().map(line).collect()
+}

@@ -1,0 +1,486 @@
+//! The end of a run: gate, learn, account. One commit, idempotent by run id.
+
+use jiff::Timestamp;
+
+use super::session::State;
+use super::{LearnKit, RunReport};
+use crate::backend::{Batch, Committed, Put, PutMode};
+use crate::classify::HeuristicClassifier;
+use crate::lifecycle::{Event, apply};
+use crate::procedure::{Distilled, Procedure, Source, distil};
+use crate::record::{
+    Confidence, Content, Failure, Kind, Origin, Provenance, Record, RecordId, RunId, Skill, TaskLink, Trace, Trust,
+};
+use crate::run::{AnswerSource, Gate, GateSource, LearnedNote, Mode, StoredRun, ToolCall, Verdict};
+use crate::secret::mask_text;
+use crate::{Error, ErrorKind, Result, Task};
+
+/// A record that changes under our hands is read again at most so often.
+const MAX_ATTEMPTS: usize = 64;
+
+/// What the host knows at the end of a run.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Outcome {
+    /// The answer.
+    pub answer: Option<String>,
+    /// What the caller knows of the outcome; the strongest signal.
+    pub verdict: Option<Verdict>,
+    /// Why the run ended without an answer.
+    pub failure: Option<RunFailure>,
+    /// The model that planned the run.
+    pub model: Option<String>,
+}
+
+/// Why a run ended without an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunFailure {
+    /// The error in words.
+    pub message: String,
+    /// Whether the environment is to blame (network, outage, cancelled): then nothing is learned of it.
+    pub is_environment: bool,
+}
+
+impl Outcome {
+    /// The run gave an answer.
+    pub fn answered(answer: impl Into<String>) -> Self {
+        Self { answer: Some(answer.into()), ..Self::default() }
+    }
+
+    /// The run ended with an error of the agent itself.
+    pub fn failed(message: impl Into<String>) -> Self {
+        let failure = RunFailure { message: message.into(), is_environment: false };
+        Self { failure: Some(failure), ..Self::default() }
+    }
+
+    /// The run was cut short by something outside the agent.
+    pub fn interrupted(message: impl Into<String>) -> Self {
+        let failure = RunFailure { message: message.into(), is_environment: true };
+        Self { failure: Some(failure), ..Self::default() }
+    }
+
+    /// The run was dropped before its end.
+    pub(super) fn cancelled() -> Self {
+        Self::interrupted("cancelled before the run was finished")
+    }
+
+    /// Adds what the caller knows of the outcome.
+    #[must_use]
+    pub fn with_verdict(mut self, verdict: Option<Verdict>) -> Self {
+        self.verdict = verdict;
+        self
+    }
+}
+
+/// Everything that a finished session leaves.
+#[derive(Debug)]
+pub(super) struct Ended {
+    pub(super) kit: LearnKit,
+    pub(super) task: Task,
+    pub(super) run_id: RunId,
+    pub(super) calls: Vec<ToolCall>,
+    pub(super) started: Timestamp,
+    pub(super) state: State,
+}
+
+/// A report, and whether the run is in the store.
+pub(super) struct Learned {
+    pub(super) report: RunReport,
+    pub(super) is_stored: bool,
+}
+
+/// Gates a run, learns from it and stores it.
+pub(super) async fn learn(ended: Ended, outcome: &Outcome) -> Learned {
+    let mut lesson = Lesson::of(&ended, outcome);
+    let answer = lesson.answer.clone();
+    match lesson.store().await {
+        Ok(Committed::Stored(_)) => Learned { report: RunReport::of(&lesson.run, answer), is_stored: true },
+        Ok(Committed::RunExists) => {
+            let mut report = lesson.earlier_report().await.unwrap_or_else(|| RunReport::of(&lesson.run, answer));
+            report.warnings.push("a run of this id was learned before; nothing was changed".to_owned());
+            Learned { report, is_stored: true }
+        }
+        Err(error) => {
+            let warning = format!("the run was not stored: {}", error.chain());
+            lesson.run.learned.clear();
+            lesson.run.warnings.push(warning);
+            Learned { report: RunReport::of(&lesson.run, answer), is_stored: false }
+        }
+    }
+}
+
+/// One run on its way into memory.
+struct Lesson<'a> {
+    ended: &'a Ended,
+    outcome: &'a Outcome,
+    now: Timestamp,
+    answer: Option<String>,
+    run: StoredRun,
+    /// Records to change, with what happened to them.
+    events: Vec<(RecordId, Event)>,
+    /// A new or repeated procedure.
+    procedure: Option<Procedure>,
+    failure: Option<Failure>,
+}
+
+impl<'a> Lesson<'a> {
+    fn of(ended: &'a Ended, outcome: &'a Outcome) -> Self {
+        let state = &ended.state;
+        let (answer, source) = match (&state.answer, &outcome.answer) {
+            (Some((text, source)), None) => (Some(text.clone()), Some(*source)),
+            (Some((text, source)), Some(given)) if text == given => (Some(text.clone()), Some(*source)),
+            (_, Some(given)) => (Some(given.clone()), Some(AnswerSource::Planner)),
+            (None, None) => (None, None),
+        };
+        let now = ended.kit.now();
+        let run = stored_run(ended, outcome, answer.as_deref(), source, now);
+        let mut lesson = Self { ended, outcome, now, answer, run, events: Vec::new(), procedure: None, failure: None };
+        lesson.judge();
+        lesson
+    }
+
+    fn passes(&self) -> bool {
+        self.run.gate.passes(self.ended.kit.inner.settings.quality_threshold)
+    }
+
+    fn fails(&self) -> bool {
+        self.run.gate.fails(self.ended.kit.inner.settings.quality_threshold) && !self.is_environment()
+    }
+
+    fn is_environment(&self) -> bool {
+        self.outcome.verdict.is_none() && self.outcome.failure.as_ref().is_some_and(|failure| failure.is_environment)
+    }
+
+    /// Turns the gate into changes of memory.
+    fn judge(&mut self) {
+        self.judge_replay();
+        if self.run.replayed {
+            return;
+        }
+        if self.passes() {
+            self.distil();
+            self.credit_followed(&Event::Helped);
+        } else if self.fails() {
+            self.credit_followed(&Event::Harmed);
+            self.failure = Some(self.describe_failure());
+        }
+    }
+
+    fn judge_replay(&mut self) {
+        let Some((record, replay)) = &self.ended.state.replay else { return };
+        // Whoever dropped the run says nothing about the procedure.
+        if *self.outcome == Outcome::cancelled() {
+            return;
+        }
+        let id = record.id.clone();
+        if let Some(divergence) = replay.stopped() {
+            let event = Event::ReplayStopped { reason: divergence.to_string(), at_fault: divergence.at_fault };
+            self.events.push((id, event));
+            return;
+        }
+        if !self.run.replayed {
+            return;
+        }
+        self.run.used.push(id.clone());
+        let verdict = self.run.gate.source == GateSource::Caller;
+        if self.passes() {
+            self.events.push((id.clone(), Event::Helped));
+            if verdict {
+                self.events.push((id, Event::ReportedSuccess));
+            }
+        } else if self.fails() {
+            self.events.push((id, if verdict { Event::ReportedFailure } else { Event::Harmed }));
+            self.failure = Some(self.describe_failure());
+        }
+    }
+
+    fn distil(&mut self) {
+        let stored_result_bytes = self.ended.kit.inner.settings.stored_result_bytes;
+        let source = Source {
+            task: self.ended.task.text(),
+            parameters: self.ended.task.parameters(),
+            calls: &self.ended.calls,
+            answer: self.answer.as_deref(),
+            run: &self.run.id,
+            stored_result_bytes,
+        };
+        match distil(&source) {
+            Distilled::Procedure(procedure) => self.procedure = Some(*procedure),
+            Distilled::Nothing(_) => self.run.warnings.push("nothing captured: no call is left to keep".to_owned()),
+        }
+    }
+
+    /// Credits only records that the run followed: their tools are a prefix of the run's.
+    fn credit_followed(&mut self, event: &Event) {
+        let productive: Vec<&str> = self
+            .ended
+            .calls
+            .iter()
+            .filter(|call| call.parent.is_none() && call.is_productive())
+            .map(|call| call.tool.as_str())
+            .collect();
+        let stopped = self.ended.state.replay.as_ref().map(|(record, _)| &record.id);
+        for scored in &self.ended.state.guidance.records {
+            let Some(procedure) = scored.item.procedure() else { continue };
+            let tools = procedure.tools();
+            if !tools.is_empty() && productive.starts_with(&tools) && Some(&scored.item.id) != stopped {
+                self.run.used.push(scored.item.id.clone());
+                self.events.push((scored.item.id.clone(), event.clone()));
+            }
+        }
+    }
+
+    /// Words of our own; what a tool said stays out of anything that a playbook shows.
+    fn describe_failure(&self) -> Failure {
+        let outer: Vec<&ToolCall> = self.ended.calls.iter().filter(|call| call.parent.is_none()).collect();
+        let broken = outer.iter().rev().find(|call| !call.status.is_ok());
+        let what_to_avoid = match broken {
+            Some(call) => format!("`{}` failed and the run did not recover from it", call.tool),
+            None => format!("this way of doing it: {}", self.run.gate.reason),
+        };
+        let error_message =
+            broken.map(|call| crate::run::prefix(&mask_text(call.output.as_text()).text, 500).to_owned());
+        Failure {
+            description: self.run.text.clone(),
+            what_to_avoid,
+            error_message,
+            tools: outer.iter().map(|call| call.tool.clone()).collect(),
+        }
+    }
+
+    /// Stores everything in one commit; a record that changed meanwhile is read again.
+    async fn store(&mut self) -> Result<Committed> {
+        let kit = &self.ended.kit;
+        for _ in 0..MAX_ATTEMPTS {
+            let batch = kit.within("read", self.batch()).await?;
+            match kit.within("commit", kit.inner.store.commit(batch)).await {
+                Err(error) if error.kind() == ErrorKind::Conflict => {}
+                other => return other,
+            }
+        }
+        Err(Error::new(
+            ErrorKind::Conflict,
+            "records kept changing while the run was stored; report it later by run id",
+        ))
+    }
+
+    async fn batch(&mut self) -> Result<Batch> {
+        let mut puts = Vec::new();
+        self.run.learned.clear();
+        self.run.trust = None;
+        self.change_records(&mut puts).await?;
+        if let Some(procedure) = self.procedure.clone() {
+            self.put_skill(procedure, &mut puts).await?;
+        }
+        if let Some(failure) = self.failure.clone() {
+            self.put_failure(failure, &mut puts).await?;
+        }
+        if !self.run.calls.is_empty() {
+            puts.push(Put { record: self.trace(), mode: PutMode::Upsert });
+        }
+        Ok(Batch { puts, run: Some(self.run.clone()) })
+    }
+
+    async fn change_records(&mut self, puts: &mut Vec<Put>) -> Result<()> {
+        for (id, event) in self.events.clone() {
+            let Some(put) = self.pending(&id, puts).await? else { continue };
+            let reason = apply(&mut put.record, &event, self.now);
+            let note = LearnedNote { id, kind: put.record.kind(), change: reason };
+            if self.run.replayed {
+                self.run.trust = Some(put.record.trust);
+            }
+            self.run.learned.push(note);
+        }
+        Ok(())
+    }
+
+    /// The put of a record in this batch, read from the store on first use.
+    async fn pending<'p>(&self, id: &RecordId, puts: &'p mut Vec<Put>) -> Result<Option<&'p mut Put>> {
+        if let Some(at) = puts.iter().position(|put| put.record.id == *id) {
+            return Ok(puts.get_mut(at));
+        }
+        let Some(record) = self.ended.kit.inner.store.records.get(&self.run.tenant, id).await? else { return Ok(None) };
+        let mode = PutMode::IfRevision(record.revision);
+        puts.push(Put { record, mode });
+        Ok(puts.last_mut())
+    }
+
+    async fn put_skill(&mut self, procedure: Procedure, puts: &mut Vec<Put>) -> Result<()> {
+        let id = skill_id(&self.run.task, &procedure);
+        let trust = self.trust();
+        let now = self.now;
+        let change;
+        if let Some(put) = self.pending(&id, puts).await? {
+            change = relearn(&mut put.record, procedure, trust, now);
+            self.run.trust = Some(put.record.trust);
+        } else {
+            let mut record = self.new_record(id.clone(), Content::Skill(Skill::of_procedure(procedure)));
+            record.confidence = Confidence::DISTILLED;
+            record.trust = trust;
+            record.usage.successes = 1;
+            record.task = Some(self.run.task.clone());
+            puts.push(Put { record, mode: PutMode::Create });
+            change = "learned".to_owned();
+            self.run.trust = Some(trust);
+        }
+        self.run.learned.push(LearnedNote { id, kind: Kind::Skill, change });
+        Ok(())
+    }
+
+    async fn put_failure(&mut self, failure: Failure, puts: &mut Vec<Put>) -> Result<()> {
+        let id = RecordId::derived("fail", &[self.run.task.key.as_str(), &failure.what_to_avoid]);
+        let now = self.now;
+        let change;
+        if let Some(put) = self.pending(&id, puts).await? {
+            put.record.content = Content::Failure(failure);
+            change = apply(&mut put.record, &Event::PlannedAgain(Trust::Unverified), now);
+        } else {
+            let mut record = self.new_record(id.clone(), Content::Failure(failure));
+            record.task = Some(self.run.task.clone());
+            puts.push(Put { record, mode: PutMode::Create });
+            change = "learned".to_owned();
+        }
+        let change = if change == "learned" { change } else { "failed the same way again".to_owned() };
+        self.run.learned.push(LearnedNote { id, kind: Kind::Failure, change });
+        Ok(())
+    }
+
+    fn trust(&self) -> Trust {
+        match self.run.gate.source {
+            GateSource::Caller => Trust::Verified,
+            _ => Trust::Unverified,
+        }
+    }
+
+    fn trace(&self) -> Record {
+        let calls = self.run.calls.iter().filter(|call| call.parent.is_none());
+        let calls =
+            calls.map(|call| if call.status.is_ok() { call.tool.clone() } else { format!("{} (failed)", call.tool) });
+        let outcome = match (self.passes(), self.fails()) {
+            (true, _) => "success",
+            (_, true) => "failure",
+            _ => "unknown",
+        };
+        let trace = Trace {
+            run: self.run.id.clone(),
+            task: self.run.text.clone(),
+            outcome: outcome.to_owned(),
+            calls: calls.collect(),
+        };
+        let id = RecordId::derived("trace", &[self.run.id.as_str()]);
+        let mut record = self.new_record(id, Content::Trace(trace));
+        record.task = Some(self.run.task.clone());
+        record
+    }
+
+    fn new_record(&self, id: RecordId, content: Content) -> Record {
+        let origin = Origin {
+            tenant: self.run.tenant.clone(),
+            scope: self.run.scope.clone(),
+            agent: self.run.agent.clone(),
+            provenance: Provenance {
+                author: "distiller".to_owned(),
+                run: Some(self.run.id.clone()),
+                model: self.outcome.model.clone(),
+            },
+            at: self.now,
+        };
+        let mut record = Record::new(id, origin, content);
+        let known = self.ended.state.guidance.classification.clone();
+        let classification = known.unwrap_or_else(|| {
+            let mut classification = HeuristicClassifier.classify_text(self.ended.task.text());
+            classification.domains.insert(self.run.agent.to_string(), 1.0);
+            classification
+        });
+        record.domains = classification.domains;
+        record.task_type = classification.task_type;
+        record
+    }
+
+    async fn earlier_report(&self) -> Option<RunReport> {
+        let runs = &self.ended.kit.inner.store.runs;
+        let stored = runs.get_run(&self.run.tenant, &self.run.id).await.ok().flatten()?;
+        Some(RunReport::of(&stored, None))
+    }
+}
+
+/// The id of a procedure of a task: the same calls for the same task are one record.
+pub(super) fn skill_id(task: &TaskLink, procedure: &Procedure) -> RecordId {
+    RecordId::derived("skill", &[task.key.as_str(), &procedure.signature()])
+}
+
+/// The same calls solved the task again: the newest results and guards count from now on.
+fn relearn(record: &mut Record, procedure: Procedure, trust: Trust, now: Timestamp) -> String {
+    let reason = apply(record, &Event::PlannedAgain(trust), now);
+    if let Content::Skill(skill) = &mut record.content {
+        let version = skill.procedure.as_ref().map_or(1, |old| old.version + 1);
+        skill.procedure = Some(Procedure { version, ..procedure });
+    }
+    reason
+}
+
+/// The run as the store keeps it, before learning.
+fn stored_run(
+    ended: &Ended,
+    outcome: &Outcome,
+    answer: Option<&str>,
+    source: Option<AnswerSource>,
+    now: Timestamp,
+) -> StoredRun {
+    let state = &ended.state;
+    let limit = ended.kit.inner.settings.stored_result_bytes;
+    let replayed = is_replayed(ended);
+    let mut warnings = state.warnings.clone();
+    if let Some((_, replay)) = &state.replay {
+        warnings.extend(replay.warnings().iter().cloned());
+    }
+    if ended.calls.is_empty() {
+        warnings.push("nothing captured: the run recorded no tool call".to_owned());
+    }
+    let unfinished = state.mode == Mode::Replay && !replayed;
+    StoredRun {
+        id: ended.run_id.clone(),
+        tenant: ended.kit.inner.tenant.clone(),
+        scope: ended.kit.inner.reader.scope.clone(),
+        agent: ended.kit.agent.clone(),
+        task: ended.kit.task_link(&ended.task),
+        text: mask_text(ended.task.text()).text,
+        mode: if unfinished { Mode::Guide } else { state.mode },
+        reason: if unfinished { "the plan of the replay was not carried out".to_owned() } else { state.reason.clone() },
+        replayed,
+        planning_calls: state.planning_calls,
+        synthesis_calls: state.synthesis_calls,
+        calls: ended.calls.iter().map(|call| call.stored(limit)).collect(),
+        answer: answer.map(|answer| mask_text(answer).text),
+        answer_source: source,
+        gate: gate(ended, outcome, answer),
+        reports: Vec::new(),
+        trust: None,
+        decisions: state.decisions.clone(),
+        used: Vec::new(),
+        learned: Vec::new(),
+        warnings,
+        started: ended.started,
+        finished: now,
+    }
+}
+
+/// Whether every step was made as planned and nobody planned meanwhile.
+fn is_replayed(ended: &Ended) -> bool {
+    let state = &ended.state;
+    let Some((_, replay)) = &state.replay else { return false };
+    let complete = replay.stopped().is_none() && replay.done_count() == replay.procedure().steps.len();
+    complete && state.planning_calls.unwrap_or(0) == 0
+}
+
+fn gate(ended: &Ended, outcome: &Outcome, answer: Option<&str>) -> Gate {
+    if let Some(verdict) = outcome.verdict {
+        return Gate::of_verdict(verdict);
+    }
+    match &outcome.failure {
+        Some(failure) if failure.is_environment => {
+            Gate { score: None, source: GateSource::Abstained, reason: mask_text(&failure.message).text }
+        }
+        Some(failure) => Gate::of_run_error(&mask_text(&failure.message).text),
+        None => Gate::of_calls(&ended.calls, answer.is_some_and(|answer| !answer.trim().is_empty())),
+    }
+}

@@ -1,0 +1,143 @@
+//! Records and runs as people manage them: look, pin, forget.
+
+use super::LearnKit;
+use crate::backend::{Page, PutMode, RecordFilter, RunFilter, ScanRequest};
+use crate::lifecycle::{Event, apply};
+use crate::record::{Content, Record, RecordId, RunId};
+use crate::run::StoredRun;
+use crate::{Error, ErrorKind, Result};
+
+/// A record that changes under our hands is read again at most so often.
+const MAX_ATTEMPTS: usize = 64;
+/// Records are looked through in pages of this size.
+pub(super) const PAGE: usize = 500;
+
+/// What forgetting a record removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+pub struct Forgotten {
+    /// Records: the one that was named, and traces of its runs.
+    pub records: usize,
+    /// Runs it was learned from.
+    pub runs: usize,
+}
+
+impl LearnKit {
+    /// A record of this tenant in any scope and status.
+    ///
+    /// # Errors
+    /// `NotFound` when there is none, `Corrupt` when it cannot be read.
+    pub async fn record(&self, id: &RecordId) -> Result<Record> {
+        let found = self.within("get", self.inner.store.records.get(&self.inner.tenant, id)).await?;
+        found.ok_or_else(|| missing("record", id))
+    }
+
+    /// One page of records.
+    ///
+    /// # Errors
+    /// `Unavailable` when the store is out of reach.
+    pub async fn scan(&self, request: &ScanRequest) -> Result<Page<Record>> {
+        self.within("scan", self.inner.store.records.scan(request)).await
+    }
+
+    /// Every record of this tenant, unfiltered, as a filter to narrow down.
+    pub fn every_record(&self) -> RecordFilter {
+        RecordFilter::all_of(self.inner.tenant.clone())
+    }
+
+    /// Applies a lifecycle event to a record and returns it as stored.
+    ///
+    /// # Errors
+    /// `NotFound` when there is none, `Conflict` when it keeps changing.
+    pub(super) async fn change(&self, id: &RecordId, event: &Event) -> Result<Record> {
+        for _ in 0..MAX_ATTEMPTS {
+            let mut record = self.record(id).await?;
+            apply(&mut record, event, self.now());
+            let mode = PutMode::IfRevision(record.revision);
+            match self.within("put", self.inner.store.records.put(&record, mode)).await {
+                Ok(revision) => {
+                    record.revision = revision;
+                    return Ok(record);
+                }
+                Err(error) if error.kind() == ErrorKind::Conflict => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(Error::new(ErrorKind::Conflict, "the record keeps changing; try again").with_context("id", id).retryable())
+    }
+
+    /// Pins a record, so that age never makes it stale, or unpins it.
+    ///
+    /// # Errors
+    /// `NotFound` when there is none.
+    pub async fn pin(&self, id: &RecordId, pinned: bool) -> Result<Record> {
+        self.change(id, if pinned { &Event::Pinned } else { &Event::Unpinned }).await
+    }
+
+    /// Deletes a record with the runs and traces of its task, so that none of its text is left.
+    ///
+    /// # Errors
+    /// `NotFound` when there is none, `Unavailable` when the store cannot be written.
+    pub async fn forget(&self, id: &RecordId) -> Result<Forgotten> {
+        let records = &self.inner.store.records;
+        let found = self.within("get", records.get(&self.inner.tenant, id)).await;
+        let record = match found {
+            // A row that cannot be read can still be deleted.
+            Err(error) if error.kind() == ErrorKind::Corrupt => None,
+            other => Some(other?.ok_or_else(|| missing("record", id))?),
+        };
+        let mut forgotten = Forgotten::default();
+        if let Some(record) = &record {
+            self.forget_runs(record, &mut forgotten).await?;
+        }
+        forgotten.records += usize::from(self.within("delete", records.delete(&self.inner.tenant, id)).await?);
+        Ok(forgotten)
+    }
+
+    /// Deletes the runs a record came from: its own run, and every run of its exact task.
+    async fn forget_runs(&self, record: &Record, forgotten: &mut Forgotten) -> Result<()> {
+        let mut ids: Vec<RunId> = record.provenance.run.iter().cloned().collect();
+        if let Content::Trace(trace) = &record.content {
+            ids.push(trace.run.clone());
+        } else if let Some(task) = &record.task {
+            let filter =
+                RunFilter { key: Some(task.key.clone()), ..RunFilter::newest(self.inner.tenant.clone(), usize::MAX) };
+            let runs = self.within("list runs", self.inner.store.runs.list_runs(&filter)).await?;
+            ids.extend(runs.items.into_iter().map(|run| run.id));
+        }
+        ids.sort();
+        ids.dedup();
+        for id in ids {
+            let trace = RecordId::derived("trace", &[id.as_str()]);
+            if trace != record.id {
+                forgotten.records += usize::from(
+                    self.within("delete", self.inner.store.records.delete(&self.inner.tenant, &trace)).await?,
+                );
+            }
+            forgotten.runs += usize::from(
+                self.within("delete run", self.inner.store.runs.delete_run(&self.inner.tenant, &id)).await?,
+            );
+        }
+        Ok(())
+    }
+
+    /// A run of this tenant.
+    ///
+    /// # Errors
+    /// `NotFound` when there is none, `Corrupt` when it cannot be read.
+    pub async fn run(&self, id: &RunId) -> Result<StoredRun> {
+        let found = self.within("get run", self.inner.store.runs.get_run(&self.inner.tenant, id)).await?;
+        found.ok_or_else(|| missing("run", id))
+    }
+
+    /// Runs of this tenant, newest first.
+    ///
+    /// # Errors
+    /// `Unavailable` when the store is out of reach.
+    pub async fn runs(&self, filter: &RunFilter) -> Result<Page<StoredRun>> {
+        self.within("list runs", self.inner.store.runs.list_runs(filter)).await
+    }
+}
+
+pub(super) fn missing(what: &str, id: &impl std::fmt::Display) -> Error {
+    Error::new(ErrorKind::NotFound, format!("no {what} `{id}` in this tenant; list them with `learnkit {what}s list`"))
+}

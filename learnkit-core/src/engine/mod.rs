@@ -1,0 +1,175 @@
+//! The engine: the only place that chooses, replays, gates and learns.
+//!
+//! [`Session`] is its core with `decide`, `observe` and `finish`; [`LearnKit::agent_learn`],
+//! [`LearnKit::prepare_run`] and [`run_react_agent`] are thin shells on it.
+
+mod agent_learn;
+mod builder;
+mod choose;
+mod execute;
+mod inspect;
+mod learn;
+mod library;
+mod maintain;
+mod react;
+mod recorded;
+mod remember;
+mod report;
+mod reported;
+mod run;
+mod session;
+
+use std::collections::BTreeSet;
+use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use jiff::Timestamp;
+
+pub use agent_learn::{AgentLearn, LearningAgent};
+pub use builder::Builder;
+pub use inspect::Inspection;
+pub use inspect::{NearRecord, PlanLine};
+pub use learn::{Outcome, RunFailure};
+pub use library::Forgotten;
+pub use maintain::MaintenanceReport;
+pub use react::{Planner, PlannerReply, PlanningTurn, ReactOptions, ToolRequest, run_react_agent};
+pub use recorded::RecordedOutcome;
+pub use remember::Remembered;
+pub use report::RunReport;
+pub use run::Run;
+pub use session::{Decision, Session, SessionOptions, View};
+
+use crate::backend::Store;
+use crate::classify::Classifier;
+use crate::clock::Clock;
+use crate::config::Settings;
+use crate::record::{AgentName, Reader, RunId, TaskLink, Tenant};
+use crate::retrieve::Retriever;
+use crate::task::{Identity, TaskKey};
+use crate::{Error, ErrorKind, Result, Task};
+
+/// Procedural memory for one tenant and scope. A cheap clone.
+///
+/// Memory that is slow, broken, locked or unreachable turns into a cold run plus a warning; it
+/// never fails the task.
+#[derive(Debug, Clone)]
+pub struct LearnKit {
+    inner: Arc<Inner>,
+    agent: AgentName,
+}
+
+#[derive(Debug)]
+struct Inner {
+    store: Store,
+    retriever: Arc<dyn Retriever>,
+    classifier: Arc<dyn Classifier>,
+    clock: Arc<dyn Clock>,
+    settings: Settings,
+    tenant: Tenant,
+    reader: Reader,
+    /// Runs whose handle was dropped; the next call or `shutdown` finishes them.
+    abandoned: Mutex<Vec<learn::Ended>>,
+    /// Ids of runs under way in this process.
+    open_runs: Mutex<BTreeSet<RunId>>,
+}
+
+impl LearnKit {
+    /// Starts building.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// The same memory for another agent.
+    #[must_use]
+    pub fn with_agent(&self, agent: AgentName) -> Self {
+        Self { inner: Arc::clone(&self.inner), agent }
+    }
+
+    /// The agent whose procedures replay.
+    pub fn agent(&self) -> &AgentName {
+        &self.agent
+    }
+
+    /// The isolation boundary.
+    pub fn tenant(&self) -> &Tenant {
+        &self.inner.tenant
+    }
+
+    /// Who reads and writes.
+    pub fn reader(&self) -> &Reader {
+        &self.inner.reader
+    }
+
+    /// The opened store.
+    pub fn store(&self) -> &Store {
+        &self.inner.store
+    }
+
+    /// The settings.
+    pub fn settings(&self) -> &Settings {
+        &self.inner.settings
+    }
+
+    /// The key of a task as this memory writes it.
+    pub fn key(&self, task: &Task) -> TaskKey {
+        self.keys(task)
+            .into_iter()
+            .next()
+            .unwrap_or_else(|| TaskKey::of(task, &self.identity(&self.inner.reader.scope)))
+    }
+
+    /// Finishes what was left behind: runs whose handle was dropped are stored as cancelled.
+    ///
+    /// # Errors
+    /// `Unavailable` when a run cannot be stored; it names how many were not.
+    pub async fn shutdown(&self) -> Result<()> {
+        let lost = self.finish_abandoned().await;
+        if lost == 0 {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::Unavailable, format!("{lost} cancelled runs could not be stored")).retryable())
+    }
+
+    fn now(&self) -> Timestamp {
+        self.inner.clock.now()
+    }
+
+    fn identity(&self, scope: &crate::record::Scope) -> Identity {
+        Identity { tenant: self.inner.tenant.clone(), scope: scope.clone(), agent: self.agent.clone() }
+    }
+
+    /// The keys of a task in every readable scope, narrowest first; the first is the one written.
+    fn keys(&self, task: &Task) -> Vec<TaskKey> {
+        let scopes = self.inner.reader.readable();
+        scopes.iter().map(|scope| TaskKey::of(task, &self.identity(scope))).collect()
+    }
+
+    /// The key and canonical text as they are stored.
+    fn link(&self, task: &Task) -> TaskLink {
+        TaskLink { key: self.key(task), canonical: crate::secret::mask_text(&task.canonical()).text }
+    }
+
+    /// Waits for the store at most as long as the settings allow.
+    async fn within<T>(&self, operation: &'static str, work: impl Future<Output = Result<T>> + Send) -> Result<T> {
+        let deadline = self.inner.settings.memory_deadline;
+        tokio::time::timeout(deadline, work).await.unwrap_or_else(|_| {
+            let message = format!("the store did not answer within {} ms", deadline.as_millis());
+            Err(Error::new(ErrorKind::Timeout, message).with_operation(operation).retryable())
+        })
+    }
+
+    /// Stores the runs whose handle was dropped; returns how many could not be stored.
+    async fn finish_abandoned(&self) -> usize {
+        let abandoned = std::mem::take(&mut *lock(&self.inner.abandoned));
+        let mut lost = 0;
+        for ended in abandoned {
+            let report = learn::learn(ended, &Outcome::cancelled()).await;
+            lost += usize::from(!report.is_stored);
+        }
+        lost
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,193 @@
+//! `run_react_agent`: plans with the caller's planner, replays what is proven.
+
+use std::collections::BTreeSet;
+
+use async_trait::async_trait;
+
+use super::execute::{Request, execute};
+use super::session::{Decision, Session, SessionOptions, View};
+use super::{LearnKit, Outcome, RunReport};
+use crate::error::BoxError;
+use crate::record::RunId;
+use crate::run::{Arguments, CallDraft, ToolCall};
+use crate::tool::{ToolManifest, ToolSet};
+use crate::{Error, ErrorKind, Result, Task};
+
+/// A call that a planner asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolRequest {
+    /// The tool.
+    pub tool: String,
+    /// The arguments.
+    pub arguments: Arguments,
+}
+
+impl ToolRequest {
+    /// Asks for a call.
+    pub fn new(tool: impl Into<String>, arguments: impl Into<Arguments>) -> Self {
+        Self { tool: tool.into(), arguments: arguments.into() }
+    }
+}
+
+/// What a planner is given.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlanningTurn<'a> {
+    /// The task.
+    pub task: &'a Task,
+    /// The playbook and, after a hand-over, the calls that are done; may be empty.
+    pub playbook: String,
+    /// Every call of the run so far.
+    pub history: Vec<ToolCall>,
+    /// Only an answer is asked for, no call.
+    pub answer_only: bool,
+}
+
+/// What a planner says.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PlannerReply {
+    /// Calls to make, side by side when there are several.
+    pub tool_calls: Vec<ToolRequest>,
+    /// The final answer; calls beside it are not made.
+    pub answer: Option<String>,
+}
+
+impl PlannerReply {
+    /// Asks for one call.
+    pub fn call(tool: impl Into<String>, arguments: impl Into<Arguments>) -> Self {
+        Self { tool_calls: vec![ToolRequest::new(tool, arguments)], answer: None }
+    }
+
+    /// Gives the final answer.
+    pub fn answer(answer: impl Into<String>) -> Self {
+        Self { tool_calls: Vec::new(), answer: Some(answer.into()) }
+    }
+}
+
+/// Whatever decides the next call, usually an LLM. Called by [`run_react_agent`], once per step.
+#[async_trait]
+pub trait Planner: Send + Sync {
+    /// Plans the next step.
+    ///
+    /// # Errors
+    /// Whatever went wrong; the run ends with it and nothing is learned of it.
+    async fn plan(&self, turn: &PlanningTurn<'_>) -> std::result::Result<PlannerReply, BoxError>;
+}
+
+/// How [`run_react_agent`] runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReactOptions {
+    /// Tools that only look around; their calls are dropped unless a later step needs them.
+    pub exploration_tools: BTreeSet<String>,
+    /// At most so many planning calls.
+    pub max_steps: u32,
+    /// The caller's own run id.
+    pub run_id: Option<RunId>,
+}
+
+impl Default for ReactOptions {
+    fn default() -> Self {
+        Self { exploration_tools: BTreeSet::new(), max_steps: 8, run_id: None }
+    }
+}
+
+/// Runs a task: replays an exact repeat without planning, else drives the planner with the playbook
+/// and captures what it does. After a stopped replay the planner goes on from what is done.
+///
+/// # Errors
+/// `Agent` when the planner fails, with its error as the source; the run is stored first.
+/// `Conflict` when a run of the same id is under way.
+pub async fn run_react_agent(
+    memory: &LearnKit,
+    task: impl Into<Task> + Send,
+    tools: &ToolSet,
+    planner: &dyn Planner,
+    options: ReactOptions,
+) -> Result<RunReport> {
+    let session = memory.session(task.into(), SessionOptions { run_id: options.run_id.clone() })?;
+    session.count_planning();
+    let react = React { session: &session, tools, planner, manifest: manifest(tools, &options), options: &options };
+    match react.drive().await {
+        Ok(outcome) => Ok(session.finish(&outcome).await),
+        Err(error) => {
+            session.finish(&Outcome::interrupted(format!("the planner failed: {error}"))).await;
+            let failed = Error::new(ErrorKind::Agent, "the planner failed; the run is stored and can be repeated");
+            Err(failed.with_context("run_id", session.run_id()).with_source(error))
+        }
+    }
+}
+
+fn manifest(tools: &ToolSet, options: &ReactOptions) -> ToolManifest {
+    let mut manifest = tools.manifest();
+    for (name, annotations) in &mut manifest {
+        annotations.exploration |= options.exploration_tools.contains(name);
+    }
+    manifest
+}
+
+struct React<'a> {
+    session: &'a Session,
+    tools: &'a ToolSet,
+    planner: &'a dyn Planner,
+    manifest: ToolManifest,
+    options: &'a ReactOptions,
+}
+
+impl React<'_> {
+    async fn drive(&self) -> std::result::Result<Outcome, BoxError> {
+        let view = View { tools: Some(&self.manifest), can_synthesize: true };
+        let mut planned = 0;
+        loop {
+            match self.session.decide(&view).await {
+                Decision::Replay(calls) => {
+                    let requests =
+                        calls.iter().map(|call| Request::planned(call, self.annotations(&call.tool))).collect();
+                    execute(self.session, self.tools, requests).await;
+                }
+                Decision::Answer { text, .. } => return Ok(Outcome::answered(text)),
+                Decision::Synthesize { .. } => self.synthesize().await,
+                Decision::Forward { playbook, .. } => {
+                    if planned == self.options.max_steps {
+                        return Ok(Outcome::default());
+                    }
+                    planned += 1;
+                    if let Some(answer) = self.plan(playbook).await? {
+                        return Ok(Outcome::answered(answer));
+                    }
+                }
+            }
+        }
+    }
+
+    fn annotations(&self, tool: &str) -> crate::tool::ToolAnnotations {
+        self.manifest.get(tool).copied().unwrap_or_default()
+    }
+
+    fn turn(&self, playbook: String, answer_only: bool) -> PlanningTurn<'_> {
+        PlanningTurn { task: self.session.task(), playbook, history: self.session.tracker().calls(), answer_only }
+    }
+
+    /// A planner that fails here leaves the answer to the last result.
+    async fn synthesize(&self) {
+        if let Ok(PlannerReply { answer: Some(answer), .. }) = self.planner.plan(&self.turn(String::new(), true)).await
+        {
+            self.session.synthesized(answer);
+        }
+    }
+
+    /// One planning call; returns the answer when the planner gives one.
+    async fn plan(&self, playbook: String) -> std::result::Result<Option<String>, BoxError> {
+        self.session.planning_call();
+        let reply = self.planner.plan(&self.turn(playbook, false)).await?;
+        if reply.answer.is_some() {
+            return Ok(reply.answer);
+        }
+        let requests = reply.tool_calls.into_iter().map(|request| Request {
+            draft: CallDraft::new(&request.tool, request.arguments.clone())
+                .with_annotations(self.annotations(&request.tool)),
+            tool: request.tool,
+            arguments: request.arguments,
+        });
+        execute(self.session, self.tools, requests.collect()).await;
+        Ok(None)
+    }
+}

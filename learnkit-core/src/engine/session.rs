@@ -1,0 +1,444 @@
+//! The session: `decide` at each point where a planner would be asked, `observe` after each call,
+//! `finish` at the end. Every door is a thin shell over it.
+
+use std::sync::{Arc, Mutex};
+
+use jiff::Timestamp;
+
+use super::choose::{Choice, Guidance};
+use super::learn::{Ended, Outcome, learn};
+use super::{LearnKit, RunReport, lock};
+use crate::record::{Record, RunId};
+use crate::replay::{Divergence, Next, PlannedCall, Replay, plan_of, render_done};
+use crate::retrieve::compose;
+use crate::run::{AnswerSource, CallDraft, CandidateNote, DecisionNote, Mode, ToolCall, ToolOutput, ToolTracker};
+use crate::tool::ToolManifest;
+use crate::{Error, ErrorKind, Result, Task};
+
+/// What the host has at hand when it asks for a decision.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct View<'a> {
+    /// The tools that can be called now; absent where the host cannot say.
+    pub tools: Option<&'a ToolManifest>,
+    /// Whether the host can ask its planner to word an answer.
+    pub can_synthesize: bool,
+}
+
+/// What to do next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Decision {
+    /// Make these calls as they are; several may run side by side.
+    Replay(Vec<PlannedCall>),
+    /// The run is complete with this answer.
+    Answer {
+        /// The answer.
+        text: String,
+        /// Where it came from.
+        source: AnswerSource,
+    },
+    /// Ask the planner for the next calls.
+    Forward {
+        /// The playbook and, after a hand-over, the calls that are done; empty when memory has nothing.
+        playbook: String,
+        /// The calls that a stopped replay has made; they must not be made again.
+        done: Vec<ToolCall>,
+        /// Why the planner is asked.
+        reason: String,
+    },
+    /// Ask the planner for the answer only.
+    Synthesize {
+        /// The calls that are done.
+        done: Vec<ToolCall>,
+    },
+}
+
+/// How a session starts.
+#[derive(Debug, Clone, Default)]
+pub struct SessionOptions {
+    /// The caller's own run id; a run id is learned once.
+    pub run_id: Option<RunId>,
+}
+
+/// One run of one task.
+///
+/// All methods take `&self`. Dropping a session that was not finished stores the run as cancelled
+/// with the next call of this memory or at `shutdown`.
+#[derive(Debug)]
+pub struct Session {
+    kit: LearnKit,
+    task: Task,
+    run_id: RunId,
+    tracker: ToolTracker,
+    started: Timestamp,
+    state: Mutex<State>,
+    finishing: tokio::sync::Mutex<Option<RunReport>>,
+}
+
+/// What a session knows so far.
+#[derive(Debug)]
+pub(super) struct State {
+    phase: Phase,
+    pub(super) mode: Mode,
+    pub(super) reason: String,
+    pub(super) replay: Option<(Record, Replay)>,
+    /// How many calls of the tracker the replay has looked at.
+    seen: usize,
+    pub(super) guidance: Guidance,
+    pub(super) decisions: Vec<DecisionNote>,
+    pub(super) planning_calls: Option<u32>,
+    pub(super) synthesis_calls: u32,
+    pub(super) answer: Option<(String, AnswerSource)>,
+    pub(super) warnings: Vec<String>,
+    closed: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Fresh,
+    Replaying,
+    Planning,
+    Answered,
+}
+
+impl LearnKit {
+    /// Starts a session for a task. Nothing is read or written until the first decision.
+    ///
+    /// # Errors
+    /// `Conflict` when a run of the same id is under way in this process.
+    pub fn session(&self, task: Task, options: SessionOptions) -> Result<Session> {
+        let run_id = options.run_id.unwrap_or_else(RunId::fresh);
+        if !lock(&self.inner.open_runs).insert(run_id.clone()) {
+            let error = Error::new(ErrorKind::Conflict, "a run of this id is under way; finish it or use another id");
+            return Err(error.with_context("run_id", run_id));
+        }
+        Ok(Session {
+            kit: self.clone(),
+            task,
+            run_id,
+            tracker: ToolTracker::new(Arc::clone(&self.inner.clock)),
+            started: self.now(),
+            state: Mutex::new(State::fresh()),
+            finishing: tokio::sync::Mutex::new(None),
+        })
+    }
+}
+
+impl Session {
+    /// The run's id.
+    pub fn run_id(&self) -> &RunId {
+        &self.run_id
+    }
+
+    /// The task.
+    pub fn task(&self) -> &Task {
+        &self.task
+    }
+
+    /// The log of calls; recording there is the same as [`Self::observe`].
+    pub fn tracker(&self) -> &ToolTracker {
+        &self.tracker
+    }
+
+    /// How the run is planned so far.
+    pub fn mode(&self) -> Mode {
+        self.caught_up().mode
+    }
+
+    /// Why.
+    pub fn reason(&self) -> String {
+        self.caught_up().reason.clone()
+    }
+
+    /// The whole plan of a replay under way; empty otherwise. Use [`Self::decide`] to take its steps:
+    /// it checks each against the results so far.
+    pub fn plan_steps(&self) -> Vec<PlannedCall> {
+        let state = self.caught_up();
+        match (&state.replay, state.phase) {
+            (Some((_, replay)), Phase::Replaying) if replay.stopped().is_none() => plan_of(replay.procedure()),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The playbook text; empty when memory has nothing to say.
+    pub fn playbook(&self) -> String {
+        let state = self.caught_up();
+        self.playbook_text(&state)
+    }
+
+    /// Says that planning calls are counted here; until then the figure is absent.
+    pub fn count_planning(&self) {
+        lock(&self.state).planning_calls.get_or_insert(0);
+    }
+
+    /// Counts one planning call.
+    pub fn planning_call(&self) {
+        *lock(&self.state).planning_calls.get_or_insert(0) += 1;
+    }
+
+    /// Records a finished call.
+    pub fn observe(&self, call: CallDraft, result: std::result::Result<ToolOutput, String>) {
+        let pending = self.tracker.begin(call);
+        match result {
+            Ok(output) => pending.finish(output, None),
+            Err(error) => pending.fail(error),
+        }
+    }
+
+    /// The answer that a synthesis call gave.
+    pub fn synthesized(&self, answer: impl Into<String>) {
+        let mut state = lock(&self.state);
+        state.answer = Some((answer.into(), AnswerSource::Synthesis));
+        state.phase = Phase::Answered;
+    }
+
+    /// Decides what comes next, given everything observed so far.
+    ///
+    /// Never fails: memory that cannot be read gives a cold run and a warning.
+    pub async fn decide(&self, view: &View<'_>) -> Decision {
+        if lock(&self.state).phase == Phase::Fresh {
+            self.kit.finish_abandoned().await;
+            let choice = self.kit.choose(&self.task, &self.run_id, view.tools).await;
+            lock(&self.state).start(choice);
+        }
+        let step = self.caught_up().step(view, &self.tracker);
+        match step {
+            Step::Decided(decision) => decision,
+            Step::HandOver => self.hand_over().await,
+            Step::Forward => self.forward(),
+        }
+    }
+
+    /// Gates the run, learns from it and stores it. A second call returns the first report.
+    ///
+    /// Never fails: what could not be stored is a warning of the report.
+    pub async fn finish(&self, outcome: &Outcome) -> RunReport {
+        let mut finishing = self.finishing.lock().await;
+        if let Some(report) = finishing.as_ref() {
+            return report.clone();
+        }
+        self.kit.finish_abandoned().await;
+        let ended = self.end();
+        let report = learn(ended, outcome).await.report;
+        *finishing = Some(report.clone());
+        lock(&self.kit.inner.open_runs).remove(&self.run_id);
+        report
+    }
+
+    /// The planner takes over: the playbook is looked up now, because a replay needs none.
+    async fn hand_over(&self) -> Decision {
+        let guidance = self.kit.guidance(&self.task).await;
+        {
+            let mut state = lock(&self.state);
+            match guidance {
+                Ok(guidance) => state.guidance = guidance,
+                Err(error) => state.warnings.push(format!("memory could not be searched: {}", error.chain())),
+            }
+            if state.guidance.playbook.text.is_empty()
+                && let Some((record, _)) = &state.replay
+            {
+                let own = crate::backend::Scored { item: record.clone(), score: 0.0 };
+                state.guidance.playbook = compose(&[own], self.kit.inner.settings.budget);
+            }
+        }
+        self.forward()
+    }
+
+    fn forward(&self) -> Decision {
+        let mut state = lock(&self.state);
+        let done = self.done(&state);
+        let playbook = self.playbook_text(&state);
+        let reason = state.reason.clone();
+        state.note(self.tracker.call_count(), "forward", &reason);
+        Decision::Forward { playbook, done, reason }
+    }
+
+    /// The calls that a stopped replay has made.
+    fn done(&self, state: &State) -> Vec<ToolCall> {
+        let stopped = state.replay.as_ref().is_some_and(|(_, replay)| replay.stopped().is_some());
+        if stopped { outer(self.tracker.calls()) } else { Vec::new() }
+    }
+
+    fn playbook_text(&self, state: &State) -> String {
+        let done = render_done(&self.done(state));
+        let block = &state.guidance.playbook.text;
+        match (block.is_empty(), done.is_empty()) {
+            (_, true) => block.clone(),
+            (true, false) => done,
+            (false, false) => format!("{block}\n{done}"),
+        }
+    }
+
+    /// The state after the replay has looked at every settled call.
+    fn caught_up(&self) -> std::sync::MutexGuard<'_, State> {
+        let mut state = lock(&self.state);
+        state.catch_up(&self.tracker);
+        state
+    }
+
+    fn end(&self) -> Ended {
+        let mut state = self.caught_up();
+        state.closed = true;
+        Ended {
+            kit: self.kit.clone(),
+            task: self.task.clone(),
+            run_id: self.run_id.clone(),
+            calls: self.tracker.calls(),
+            started: self.started,
+            state: std::mem::replace(&mut *state, State::closed()),
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        lock(&self.kit.inner.open_runs).remove(&self.run_id);
+        let unfinished = !lock(&self.state).closed;
+        if unfinished && self.tracker.call_count() > 0 {
+            let ended = self.end();
+            lock(&self.kit.inner.abandoned).push(ended);
+        }
+    }
+}
+
+enum Step {
+    Decided(Decision),
+    HandOver,
+    Forward,
+}
+
+impl State {
+    fn fresh() -> Self {
+        Self {
+            phase: Phase::Fresh,
+            mode: Mode::Cold,
+            reason: "memory was not asked".to_owned(),
+            replay: None,
+            seen: 0,
+            guidance: Guidance::none(),
+            decisions: Vec::new(),
+            planning_calls: None,
+            synthesis_calls: 0,
+            answer: None,
+            warnings: Vec::new(),
+            closed: false,
+        }
+    }
+
+    /// The state of a run that was recorded elsewhere.
+    pub(super) fn recorded() -> Self {
+        let reason = "recorded elsewhere and learned from".to_owned();
+        let mut state = Self { phase: Phase::Planning, reason: reason.clone(), ..Self::fresh() };
+        state.note(0, "learn", &reason);
+        state
+    }
+
+    fn closed() -> Self {
+        Self { closed: true, phase: Phase::Planning, ..Self::fresh() }
+    }
+
+    fn start(&mut self, choice: Choice) {
+        self.mode = choice.mode;
+        self.reason = choice.reason;
+        self.guidance = choice.guidance;
+        self.warnings.extend(choice.warnings);
+        let procedure = choice.record.as_ref().and_then(|record| record.procedure().cloned());
+        self.phase = match (choice.record, procedure) {
+            (Some(record), Some(procedure)) => {
+                self.replay = Some((record, Replay::new(Arc::new(procedure))));
+                Phase::Replaying
+            }
+            _ => Phase::Planning,
+        };
+        self.decisions.push(DecisionNote {
+            after_calls: 0,
+            decision: format!("start as {}", self.mode),
+            reason: self.reason.clone(),
+            candidates: choice.candidates,
+        });
+    }
+
+    fn catch_up(&mut self, tracker: &ToolTracker) {
+        let Some((_, replay)) = self.replay.as_mut().filter(|_| self.phase == Phase::Replaying) else { return };
+        let settled = tracker.settled_from(self.seen);
+        self.seen += settled.len();
+        for call in &settled {
+            replay.observe(call);
+        }
+        if let Some(divergence) = replay.stopped().cloned() {
+            self.diverge(&divergence);
+        }
+    }
+
+    fn diverge(&mut self, divergence: &Divergence) {
+        self.mode = Mode::Guide;
+        self.reason = divergence.to_string();
+    }
+
+    fn step(&mut self, view: &View<'_>, tracker: &ToolTracker) -> Step {
+        match self.phase {
+            Phase::Fresh | Phase::Planning => Step::Forward,
+            Phase::Answered => match &self.answer {
+                Some((text, source)) => Step::Decided(Decision::Answer { text: text.clone(), source: *source }),
+                None => Step::Forward,
+            },
+            Phase::Replaying => self.replay_step(view, tracker),
+        }
+    }
+
+    fn replay_step(&mut self, view: &View<'_>, tracker: &ToolTracker) -> Step {
+        let Some((_, replay)) = self.replay.as_mut() else { return Step::Forward };
+        match replay.next() {
+            Next::Calls(calls) => {
+                let tools = calls.iter().map(|call| call.tool.as_str()).collect::<Vec<_>>().join(", ");
+                self.note(tracker.call_count(), "replay", &format!("next proven step: {tools}"));
+                Step::Decided(Decision::Replay(calls))
+            }
+            Next::Diverged(divergence) => {
+                self.diverge(&divergence);
+                self.phase = Phase::Planning;
+                Step::HandOver
+            }
+            Next::Complete => Step::Decided(self.answer_step(view, tracker)),
+        }
+    }
+
+    /// The answer of a complete replay (semantics §6).
+    fn answer_step(&mut self, view: &View<'_>, tracker: &ToolTracker) -> Decision {
+        let recorded = self.replay.as_ref().and_then(|(_, replay)| replay.recorded_answer().map(str::to_owned));
+        let calls = tracker.call_count();
+        if recorded.is_none() && view.can_synthesize && self.synthesis_calls == 0 {
+            self.synthesis_calls = 1;
+            self.note(calls, "synthesize", "results differ from the recorded ones");
+            return Decision::Synthesize { done: outer(tracker.calls()) };
+        }
+        let (text, source, reason) = match recorded {
+            Some(text) => (text, AnswerSource::Recorded, "every result equals the recorded one"),
+            None => (last_result(tracker), AnswerSource::LastResult, "results differ and no planner is at hand"),
+        };
+        self.note(calls, "answer", reason);
+        self.answer = Some((text.clone(), source));
+        self.phase = Phase::Answered;
+        Decision::Answer { text, source }
+    }
+
+    fn note(&mut self, after_calls: usize, decision: &str, reason: &str) {
+        let note = DecisionNote {
+            after_calls,
+            decision: decision.to_owned(),
+            reason: reason.to_owned(),
+            candidates: Vec::<CandidateNote>::new(),
+        };
+        self.decisions.push(note);
+    }
+}
+
+fn outer(calls: Vec<ToolCall>) -> Vec<ToolCall> {
+    calls.into_iter().filter(|call| call.parent.is_none()).collect()
+}
+
+/// The last productive result as text.
+fn last_result(tracker: &ToolTracker) -> String {
+    let calls = outer(tracker.calls());
+    let last = calls.iter().rev().find(|call| call.is_productive());
+    last.map(|call| call.output.as_text().to_owned()).unwrap_or_default()
+}

@@ -1,0 +1,210 @@
+//! Checked replay: a procedure is carried out step by step, and stops at the first divergence.
+//!
+//! Pure: it plans and checks, the engine's callers execute. Not here: which record replays
+//! ([`crate::lifecycle::may_replay`]) and what happens after a stop ([`crate::engine`]).
+
+mod answer;
+mod handover;
+mod preflight;
+
+use std::sync::Arc;
+
+use answer::{Fresh, recorded_answer};
+pub use handover::render_done;
+pub(crate) use preflight::preflight;
+
+use crate::procedure::{Procedure, Step};
+use crate::run::{Arguments, CallStatus, ToolCall};
+
+/// A call that memory plans.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedCall {
+    /// The index of the step in the procedure, from 0.
+    pub step: usize,
+    /// The tool.
+    pub tool: String,
+    /// The arguments, to the letter.
+    pub arguments: Arguments,
+    /// Calls with one number may run side by side.
+    pub group: Option<u32>,
+}
+
+/// Why a replay stopped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Divergence {
+    /// The index of the step, from 0.
+    pub step: usize,
+    /// Why, in words.
+    pub reason: String,
+    /// Whether the procedure failed; a changed world or host is no fault of it.
+    pub at_fault: bool,
+}
+
+impl std::fmt::Display for Divergence {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "replay stopped at step {}: {}", self.step + 1, self.reason)
+    }
+}
+
+/// What comes next in a replay.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// Make these calls.
+    Calls(Vec<PlannedCall>),
+    /// Every step is done.
+    Complete,
+    /// Stop.
+    Diverged(Divergence),
+}
+
+/// A replay under way.
+#[derive(Debug)]
+pub(crate) struct Replay {
+    procedure: Arc<Procedure>,
+    results: crate::procedure::Results,
+    fresh: Vec<Option<Fresh>>,
+    done: Vec<bool>,
+    warnings: Vec<String>,
+    stopped: Option<Divergence>,
+}
+
+impl Replay {
+    /// A replay that has not begun.
+    pub(crate) fn new(procedure: Arc<Procedure>) -> Self {
+        let steps = procedure.steps.len();
+        Self {
+            procedure,
+            results: crate::procedure::Results::default(),
+            fresh: vec![None; steps],
+            done: vec![false; steps],
+            warnings: Vec::new(),
+            stopped: None,
+        }
+    }
+
+    /// The procedure.
+    pub(crate) fn procedure(&self) -> &Procedure {
+        &self.procedure
+    }
+
+    /// How many steps are done.
+    pub(crate) fn done_count(&self) -> usize {
+        self.done.iter().filter(|done| **done).count()
+    }
+
+    /// Why it stopped, if it did.
+    pub(crate) fn stopped(&self) -> Option<&Divergence> {
+        self.stopped.as_ref()
+    }
+
+    /// Differences that nothing uses.
+    pub(crate) fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// The next step or parallel group, its guards checked first.
+    pub(crate) fn next(&mut self) -> Next {
+        if let Some(divergence) = &self.stopped {
+            return Next::Diverged(divergence.clone());
+        }
+        let procedure = Arc::clone(&self.procedure);
+        let Some(first) = self.done.iter().position(|done| !done) else { return Next::Complete };
+        let batch = batch_of(&procedure.steps, first);
+        for (index, step) in batch.clone().filter_map(|index| procedure.steps.get(index).map(|step| (index, step))) {
+            if let Some(reason) = step.guards.iter().find_map(|guard| self.results.broken(guard)) {
+                return Next::Diverged(self.stop(index, reason, false));
+            }
+        }
+        let open = batch.filter(|index| self.done.get(*index) == Some(&false));
+        Next::Calls(open.filter_map(|index| planned(&procedure, index)).collect())
+    }
+
+    /// Checks a call that the host made against the plan.
+    pub(crate) fn observe(&mut self, call: &ToolCall) {
+        if self.stopped.is_some() || call.parent.is_some() {
+            return;
+        }
+        let procedure = Arc::clone(&self.procedure);
+        let Some(first) = self.done.iter().position(|done| !done) else {
+            self.stop(procedure.steps.len(), format!("`{}` was called after the last step", call.tool), false);
+            return;
+        };
+        let matches = |index: &usize| {
+            self.done.get(*index) == Some(&false)
+                && procedure
+                    .steps
+                    .get(*index)
+                    .is_some_and(|step| step.tool == call.tool && step.arguments.same_as(&call.arguments))
+        };
+        match batch_of(&procedure.steps, first).find(matches) {
+            Some(index) => self.check(index, call),
+            None => {
+                self.stop(first, format!("`{}` was called instead of the planned call", call.tool), false);
+            }
+        }
+    }
+
+    fn check(&mut self, index: usize, call: &ToolCall) {
+        let procedure = Arc::clone(&self.procedure);
+        let Some(step) = procedure.steps.get(index) else { return };
+        // A host that records after the fact has sent the value already; the run goes on as planned anew.
+        if let Some(reason) = step.guards.iter().find_map(|guard| self.results.broken(guard)) {
+            self.stop(index, reason, false);
+            return;
+        }
+        if let CallStatus::Failed { reason } = &call.status {
+            self.stop(index, format!("`{}` failed: {reason}", call.tool), true);
+            return;
+        }
+        let fresh = call.output.to_json();
+        let same_text = crate::hash::sha256(call.output.as_text().as_bytes()) == step.result.sha256;
+        if let Some(reason) = step.shape.divergence(&fresh) {
+            self.stop(index, format!("`{}`: {reason}", call.tool), true);
+            return;
+        }
+        if let Some(drift) = step.shape.drift(&fresh) {
+            self.warnings.push(format!("step {} (`{}`): {drift}", index + 1, call.tool));
+        }
+        self.results.set(index, &fresh);
+        if let (Some(done), Some(place)) = (self.done.get_mut(index), self.fresh.get_mut(index)) {
+            *done = true;
+            *place = Some(Fresh { json: fresh, same_text });
+        }
+    }
+
+    fn stop(&mut self, step: usize, reason: String, at_fault: bool) -> Divergence {
+        let divergence = Divergence { step, reason, at_fault };
+        self.stopped = Some(divergence.clone());
+        divergence
+    }
+
+    /// The recorded answer, when every result equals the recorded one (semantics §6).
+    pub(crate) fn recorded_answer(&self) -> Option<&str> {
+        recorded_answer(&self.procedure, &self.fresh)
+    }
+}
+
+/// The step and the steps after it that ran side by side with it.
+fn batch_of(steps: &[Step], first: usize) -> std::ops::Range<usize> {
+    let group = steps.get(first).and_then(|step| step.group);
+    let start = match group {
+        Some(_) => steps.iter().take(first).rposition(|step| step.group != group).map_or(0, |before| before + 1),
+        None => first,
+    };
+    let same = steps.iter().skip(first).take_while(|step| group.is_some() && step.group == group).count();
+    start..first + same.max(1)
+}
+
+fn planned(procedure: &Procedure, index: usize) -> Option<PlannedCall> {
+    procedure.steps.get(index).map(|step| PlannedCall {
+        step: index,
+        tool: step.tool.clone(),
+        arguments: step.arguments.clone(),
+        group: step.group,
+    })
+}
+
+/// Every step of a procedure as planned calls, for hosts that carry out plans themselves.
+pub(crate) fn plan_of(procedure: &Procedure) -> Vec<PlannedCall> {
+    (0..procedure.steps.len()).filter_map(|index| planned(procedure, index)).collect()
+}
