@@ -7,6 +7,7 @@ mod clock;
 mod error;
 mod hash;
 mod json;
+mod memory;
 mod name;
 mod secret;
 
@@ -17,6 +18,8 @@ pub mod record;
 pub mod registry;
 pub mod run;
 pub mod task;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 pub mod text;
 pub mod tool;
 
@@ -26,6 +29,7 @@ pub use error::{BoxError, Error, ErrorKind, Result};
 #[doc(hidden)]
 pub use inventory;
 pub use json::{Json, JsonKind, Leaf};
+pub use memory::MemoryStore;
 pub use registry::{available_backends, get_backend, open_store};
 pub use secret::{Masked, mask_json, mask_text};
 pub use task::Task;
