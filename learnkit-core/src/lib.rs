@@ -7,6 +7,7 @@ mod clock;
 mod error;
 mod hash;
 mod json;
+mod memory;
 mod name;
 mod secret;
 
@@ -24,6 +25,8 @@ pub mod replay;
 pub mod retrieve;
 pub mod run;
 pub mod task;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 pub mod text;
 pub mod tool;
 
@@ -34,6 +37,7 @@ pub use error::{BoxError, Error, ErrorKind, Result};
 #[doc(hidden)]
 pub use inventory;
 pub use json::{Json, JsonKind, Leaf};
+pub use memory::MemoryStore;
 pub use registry::{available_adapters, available_backends, get_adapter, get_backend, open_store};
 pub use secret::{Masked, mask_json, mask_text};
 pub use task::Task;
