@@ -76,7 +76,7 @@ impl Counts {
         let is_summary = line.contains("test result:") || line.trim_start().starts_with("Summary [");
         is_summary.then(|| {
             let words: Vec<&str> =
-                line.split_whitespace().map(|word| word.trim_matches(&['(', ')', ',', ';'])).collect();
+                line.split_whitespace().map(|word| word.trim_matches(['(', ')', ',', ';'])).collect();
             let mut counts = Self::default();
             for pair in words.windows(2) {
                 let &[number, word] = pair else { continue };
