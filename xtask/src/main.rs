@@ -1,3 +1,37 @@
-//! Developer commands.
+//! Developer commands of LearnKit, run as `cargo xtask COMMAND`.
+//!
+//! This file reads the command line; the work is in one module per command.
 
-fn main() {}
+mod checkout;
+mod run_tests;
+mod tidy;
+
+use std::process::ExitCode;
+
+const HELP: &str = "\
+Developer commands of LearnKit
+
+Usage: cargo xtask COMMAND
+
+Commands:
+  test   Run every test and every documentation example
+  tidy   Check the structure of the checkout: sizes, markers, names, links
+  help   Print this text
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["test"] => run_tests::run(),
+        ["tidy"] => tidy::run(),
+        [] | ["help" | "--help" | "-h"] => {
+            print!("{HELP}");
+            ExitCode::SUCCESS
+        }
+        other => {
+            eprintln!("unknown command `{}`; see `cargo xtask help`", other.join(" "));
+            ExitCode::from(2)
+        }
+    }
+}
