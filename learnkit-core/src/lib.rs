@@ -12,6 +12,7 @@ mod secret;
 
 pub mod backend;
 pub mod config;
+pub mod conversation;
 pub mod procedure;
 pub mod record;
 pub mod registry;
