@@ -1,6 +1,10 @@
+use jiff::Timestamp;
+
 use super::*;
 use crate::record::{AgentName, Scope, Tenant};
+use crate::run::Verdict;
 use crate::task::{Identity, TaskKey};
+use crate::{ErrorKind, Task};
 
 fn call(id: &str, tool: &str) -> RequestedCall {
     RequestedCall::new(tool, Arguments::from_raw("{}")).with_id(id)
@@ -154,7 +158,10 @@ fn what_the_provider_ran_itself_is_refused_by_name() {
 fn an_answer_that_was_cut_off_is_not_learned() {
     let mut chat = chat(&[("hi", "1", "don")]);
     chat.cut_off("max_tokens");
-    assert_eq!(chat.runs(&label()).remove(0).unwrap_err().message(), "not finished: the model stopped with `max_tokens`");
+    assert_eq!(
+        chat.runs(&label()).remove(0).unwrap_err().message(),
+        "not finished: the model stopped with `max_tokens`"
+    );
 }
 
 #[test]
@@ -164,5 +171,14 @@ fn messages_in_a_row_are_one_turn_and_no_user_is_no_task() {
     assert!(chat.runs(&label()).remove(0).is_err());
     chat.push_user("the file");
     chat.push_user("sum it up");
+    chat.push_text("done");
     assert_eq!(runs(&chat)[0].task.text(), "the file\n\nsum it up");
+}
+
+#[test]
+fn f37_a_turn_that_nothing_follows_is_not_learned() {
+    let mut chat = chat(&[("hi", "1", "done")]);
+    chat.push_user("thanks");
+    let error = chat.runs(&label()).remove(1).unwrap_err();
+    assert_eq!(error.message(), "not finished: nothing follows the user's words");
 }
