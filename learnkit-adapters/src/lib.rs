@@ -1,1 +1,3 @@
 //! Adapters of LearnKit to agent frameworks.
+
+pub mod wire;
