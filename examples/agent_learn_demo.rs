@@ -174,7 +174,16 @@ impl DemoRun {
 fn print_table(runs: &[DemoRun]) {
     let mut table = Table::new();
     table.set_content_arrangement(ContentArrangement::Dynamic).set_width(120);
-    table.set_header(["run", "mode", "replayed", "planning calls", "planner's own count", "tool calls", "answer", "why"]);
+    table.set_header([
+        "run",
+        "mode",
+        "replayed",
+        "planning calls",
+        "planner's own count",
+        "tool calls",
+        "answer",
+        "why",
+    ]);
     for run in runs {
         let report = &run.report;
         let source = report.answer_source.map_or("none", |source| source.as_str());

@@ -1,4 +1,6 @@
-//! Adapters of LearnKit to agent frameworks, one module and feature each.
+//! Adapters of LearnKit to agent frameworks, one module and feature each, and the wire formats of
+//! recorded conversations.
 
 #[cfg(feature = "react")]
 pub mod react;
+pub mod wire;

@@ -15,6 +15,7 @@ pub mod adapter;
 pub mod backend;
 pub mod classify;
 pub mod config;
+pub mod conversation;
 pub mod embed;
 pub mod engine;
 pub mod lifecycle;

@@ -28,7 +28,9 @@ const FAILED_REPLAYS_TO_RETIRE: u32 = 3;
 pub enum Event {
     /// A planned run made exactly these calls and passed, with this trust.
     PlannedAgain(Trust),
-    /// It was used and the run passed.
+    /// It was replayed to the end and the run passed.
+    Replayed,
+    /// It guided, was followed, and the run passed.
     Helped,
     /// It was used and the run failed.
     Harmed,
@@ -54,6 +56,10 @@ pub fn apply(record: &mut Record, event: &Event, at: Timestamp) -> String {
     let before = record.status;
     let reason = match event {
         Event::PlannedAgain(trust) => planned_again(record, *trust, at),
+        Event::Replayed => {
+            record.usage.failed_replays = 0;
+            helped(record, at)
+        }
         Event::Helped => helped(record, at),
         Event::Harmed => harmed(record),
         Event::ReplayStopped { reason, at_fault } => replay_stopped(record, reason, *at_fault),
@@ -97,7 +103,6 @@ fn helped(record: &mut Record, at: Timestamp) -> String {
     record.usage.reuse_count += 1;
     record.usage.help += 1;
     record.usage.harms_in_a_row = 0;
-    record.usage.failed_replays = 0;
     rate(record);
     reinforce(record, at);
     "used, and the run passed".to_owned()

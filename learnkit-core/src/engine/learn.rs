@@ -183,7 +183,7 @@ impl<'a> Lesson<'a> {
         self.run.used.push(id.clone());
         let verdict = self.run.gate.source == GateSource::Caller;
         if self.passes() {
-            self.events.push((id.clone(), Event::Helped));
+            self.events.push((id.clone(), Event::Replayed));
             if verdict {
                 self.events.push((id, Event::ReportedSuccess));
             }
@@ -209,20 +209,20 @@ impl<'a> Lesson<'a> {
         }
     }
 
-    /// Credits only records that the run followed: their tools are a prefix of the run's.
+    /// Credits only records that the run followed: their tools are a prefix of the run's. What a
+    /// replay planned was not chosen because of a playbook, so it credits nobody else.
     fn credit_followed(&mut self, event: &Event) {
-        let productive: Vec<&str> = self
-            .ended
-            .calls
-            .iter()
-            .filter(|call| call.parent.is_none() && call.is_productive())
-            .map(|call| call.tool.as_str())
-            .collect();
-        let stopped = self.ended.state.replay.as_ref().map(|(record, _)| &record.id);
+        if self.ended.state.replay.is_some() {
+            return;
+        }
+        let outer = self.ended.calls.iter().filter(|call| call.parent.is_none());
+        let productive: Vec<&str> = outer.filter(|call| call.is_productive()).map(|call| call.tool.as_str()).collect();
         for scored in &self.ended.state.guidance.records {
             let Some(procedure) = scored.item.procedure() else { continue };
             let tools = procedure.tools();
-            if !tools.is_empty() && productive.starts_with(&tools) && Some(&scored.item.id) != stopped {
+            // What this run teaches anew is not credited a second time.
+            let is_own = self.procedure.as_ref().is_some_and(|own| skill_id(&self.run.task, own) == scored.item.id);
+            if !is_own && !tools.is_empty() && productive.starts_with(&tools) {
                 self.run.used.push(scored.item.id.clone());
                 self.events.push((scored.item.id.clone(), event.clone()));
             }
