@@ -39,7 +39,7 @@ pub(super) struct Ranking<'q> {
 
 impl<'q> Ranking<'q> {
     #[expect(clippy::cast_precision_loss, reason = "a store in memory holds far fewer than 2^52 records")]
-    pub(super) fn of<'d>(query: &'q [String], documents: impl Iterator<Item = &'d Document> + Clone) -> Self {
+    pub(super) fn of<'d>(query: &'q [String], documents: &(impl Iterator<Item = &'d Document> + Clone)) -> Self {
         let count = documents.clone().count() as f64;
         let length: f64 = documents.clone().map(|document| document.length).sum();
         let rarity = |term: &'q String| {
@@ -72,12 +72,12 @@ mod tests {
     fn rare_terms_and_titles_weigh_more_and_strangers_have_no_score() {
         let documents = [document("alpha", "beta"), document("beta", "alpha"), document("beta", "gamma")];
         let query = ["alpha".to_owned()];
-        let ranking = Ranking::of(&query, documents.iter());
+        let ranking = Ranking::of(&query, &documents.iter());
         let scores: Vec<_> = documents.iter().map(|document| ranking.score(document)).collect();
         assert!(scores[0] > scores[1] && scores[1] > Some(0.0));
         assert_eq!(scores[2], None);
         let query = ["beta".to_owned(), "gamma".to_owned()];
-        let ranking = Ranking::of(&query, documents.iter());
+        let ranking = Ranking::of(&query, &documents.iter());
         assert!(ranking.terms[1].1 > ranking.terms[0].1);
     }
 }

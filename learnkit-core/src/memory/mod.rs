@@ -148,7 +148,7 @@ impl Space {
 
     fn search(&self, query: &SearchQuery) -> Vec<Scored<Record>> {
         let terms = crate::text::query_terms(&query.text);
-        let ranking = Ranking::of(&terms, self.records.values().map(|entry| &entry.document));
+        let ranking = Ranking::of(&terms, &self.records.values().map(|entry| &entry.document));
         let allowed = self.records.values().filter(|entry| query.filter.allows(&entry.record));
         let mut found: Vec<(f64, &Record)> =
             allowed.filter_map(|entry| Some((ranking.score(&entry.document)?, &entry.record))).collect();

@@ -133,7 +133,7 @@ fn filled(kind: Kind, content: Content) -> Result<Record> {
     record.task_type = Some("report".to_owned());
     record.task = Some(link(&format!("task of {kind}")));
     record.status = Status::Stale;
-    record.status_reason = "expired — \"quoted\"".to_owned();
+    "expired — \"quoted\"".clone_into(&mut record.status_reason);
     record.pinned = true;
     record.trust = Trust::Verified;
     record.confidence = Confidence::new(0.1 + 0.7)?;

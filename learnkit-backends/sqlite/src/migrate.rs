@@ -1,0 +1,106 @@
+//! Which database it is, and bringing it up to the current schema.
+
+use learnkit_core::{Error, ErrorKind};
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::error::Outcome;
+
+/// `LKIT`: marks the file as LearnKit's, so that no other program's database is ever changed.
+const APPLICATION_ID: i32 = 0x4C4B_4954;
+
+/// The schemas, oldest first; number n brings version n to n + 1. Released entries never change.
+const MIGRATIONS: &[&str] = &[include_str!("schema_v1.sql")];
+
+/// Refuses what must not be touched: another program's database, and a newer schema. Only reads.
+pub(crate) fn check(connection: &Connection) -> Outcome<()> {
+    let (application, version) = marks(connection)?;
+    let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0))?;
+    if application != APPLICATION_ID && (application != 0 || version != 0 || tables > 0) {
+        let message = "the file is a SQLite database of another program; name another file";
+        return Err(Error::new(ErrorKind::Config, message).into());
+    }
+    if version > MIGRATIONS.len() {
+        let known = MIGRATIONS.len();
+        let message = format!("the database has schema {version} and this build knows up to {known}; update LearnKit");
+        return Err(Error::new(ErrorKind::Unsupported, message).into());
+    }
+    Ok(())
+}
+
+/// Applies what is missing, each step in a transaction: it is done whole or not at all.
+pub(crate) fn migrate(connection: &mut Connection) -> Outcome<()> {
+    apply(connection, MIGRATIONS)
+}
+
+fn apply(connection: &mut Connection, migrations: &[&str]) -> Outcome<()> {
+    // One round per step, and one that finds nothing left; another process may take any of them.
+    for _ in 0..=migrations.len() {
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let (_, version) = marks(&transaction)?;
+        let Some(step) = migrations.get(version) else { return Ok(()) };
+        transaction.execute_batch(step)?;
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+        transaction.pragma_update(None, "user_version", i64::try_from(version + 1).unwrap_or(i64::MAX))?;
+        transaction.commit()?;
+    }
+    Ok(())
+}
+
+/// The application id and the version of the schema.
+fn marks(connection: &Connection) -> Outcome<(i32, usize)> {
+    let application = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    // A negative version is nobody's; it is refused as too new.
+    Ok((application, usize::try_from(version).unwrap_or(usize::MAX)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::explain;
+
+    fn version(connection: &Connection) -> usize {
+        marks(connection).unwrap().1
+    }
+
+    fn refusal(connection: &Connection) -> Option<ErrorKind> {
+        check(connection).err().map(|fault| explain(fault).kind())
+    }
+
+    #[test]
+    fn migrating_twice_changes_nothing_more() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        check(&connection).unwrap();
+        migrate(&mut connection).unwrap();
+        assert_eq!(marks(&connection).unwrap(), (APPLICATION_ID, MIGRATIONS.len()));
+        migrate(&mut connection).unwrap();
+        assert_eq!(version(&connection), MIGRATIONS.len());
+        check(&connection).unwrap();
+    }
+
+    #[test]
+    fn f57_a_step_that_fails_leaves_the_version_before_it() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        let steps = ["CREATE TABLE a (x)", "CREATE TABLE b (x); INSERT INTO missing VALUES (1)"];
+        assert!(apply(&mut connection, &steps).is_err());
+        assert_eq!(version(&connection), 1);
+        let tables: String =
+            connection.query_row("SELECT group_concat(name) FROM sqlite_master", [], |row| row.get(0)).unwrap();
+        assert_eq!(tables, "a");
+        apply(&mut connection, &["never run", "CREATE TABLE b (x)"]).unwrap();
+        assert_eq!(version(&connection), 2);
+    }
+
+    #[test]
+    fn a_newer_schema_and_another_program_are_refused() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate(&mut connection).unwrap();
+        connection.pragma_update(None, "user_version", 99).unwrap();
+        assert_eq!(refusal(&connection), Some(ErrorKind::Unsupported));
+        connection.pragma_update(None, "user_version", -1).unwrap();
+        assert_eq!(refusal(&connection), Some(ErrorKind::Unsupported));
+        let other = Connection::open_in_memory().unwrap();
+        other.execute_batch("CREATE TABLE notes (x)").unwrap();
+        assert_eq!(refusal(&other), Some(ErrorKind::Config));
+    }
+}

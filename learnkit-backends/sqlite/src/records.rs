@@ -1,0 +1,259 @@
+//! Records in SQL. Values are always bound; the text of a statement never depends on them.
+
+use std::sync::LazyLock;
+
+use learnkit_core::backend::{
+    AgentFilter, ExactQuery, Page, Put, PutMode, RecordFilter, ScanRequest, Scored, SearchQuery, SkippedRow,
+};
+use learnkit_core::record::{Record, RecordId, Revision, SCHEMA_VERSION, Tenant};
+use learnkit_core::{Error, ErrorKind};
+use rusqlite::{Connection, OptionalExtension as _, Row, named_params, params};
+
+use crate::error::Outcome;
+use crate::fts;
+use crate::row::{Params, corrupt, decode, encode, limit, nanoseconds, optional};
+
+/// What a record must meet; a parameter that is null asks for nothing.
+const FILTER: &str = "records.tenant = :tenant
+    AND (:scopes IS NULL OR scope IN (SELECT value FROM json_each(:scopes)))
+    AND (:kinds IS NULL OR kind IN (SELECT value FROM json_each(:kinds)))
+    AND (:only IS NULL OR agent = :only)
+    AND (:except IS NULL OR agent <> :except)
+    AND (status IN (SELECT value FROM json_each(:statuses)) OR (status = 'probation' AND scope = :probation_in))
+    AND (:least IS NULL OR confidence >= :least)
+    AND (:now IS NULL OR expires IS NULL OR expires > :now)";
+
+/// The cross join keeps the order: the index first, then the rows it found.
+/// Only row numbers are sorted; the bodies of the best are read afterwards.
+static SEARCH: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT records.row, -bm25(records_fts, 2.0, 3.0, 1.0) AS score
+         FROM records_fts CROSS JOIN records ON records.row = records_fts.rowid
+         WHERE records_fts MATCH :match AND {FILTER}
+         ORDER BY score DESC, records.id"
+    )
+});
+
+static SCAN: LazyLock<String> =
+    LazyLock::new(|| format!("SELECT body, id FROM records WHERE {FILTER} AND id > :after ORDER BY id LIMIT :limit"));
+
+/// All keys in one statement, each through the index.
+pub(crate) const LOOKUP: &str = "SELECT records.body, records.id
+     FROM json_each(:keys) AS asked CROSS JOIN records
+     WHERE records.tenant = :tenant AND records.task_key = asked.value AND records.canonical = :canonical
+     ORDER BY asked.key, records.id";
+
+/// Writes a record as its mode allows and returns the new revision.
+pub(crate) fn put(connection: &Connection, put: &Put) -> Outcome<Revision> {
+    let mut stored = connection.prepare_cached("SELECT revision FROM records WHERE tenant = ?1 AND id = ?2")?;
+    let stored = stored.query_row([put.record.tenant.as_str(), put.record.id.as_str()], |row| row.get(0)).optional()?;
+    let revision = next_revision(put, Revision(stored.unwrap_or_default()))?;
+    let record = Record { revision, ..put.record.clone() };
+    let row = write(connection, &record)?;
+    fts::index(connection, row, &record.content.search_text())?;
+    Ok(revision)
+}
+
+/// The revision that a put gets over the stored one, which is 0 where nothing is stored.
+fn next_revision(put: &Put, stored: Revision) -> Outcome<Revision> {
+    let conflict = match put.mode {
+        PutMode::Create if stored != Revision::default() => "a record of this id exists; read it and put it again",
+        PutMode::IfRevision(expected) if stored != expected => "the record changed since it was read; read it again",
+        _ => return Ok(stored.next()),
+    };
+    Err(Error::new(ErrorKind::Conflict, conflict).with_context("id", &put.record.id).into())
+}
+
+fn write(connection: &Connection, record: &Record) -> Outcome<i64> {
+    let mut statement = connection.prepare_cached(
+        "INSERT INTO records (tenant, id, revision, kind, scope, agent, status, confidence, expires, task_key,
+            canonical, body)
+         VALUES (:tenant, :id, :revision, :kind, :scope, :agent, :status, :confidence, :expires, :task_key,
+            :canonical, :body)
+         ON CONFLICT (tenant, id) DO UPDATE SET revision = excluded.revision, kind = excluded.kind,
+            scope = excluded.scope, agent = excluded.agent, status = excluded.status,
+            confidence = excluded.confidence, expires = excluded.expires, task_key = excluded.task_key,
+            canonical = excluded.canonical, body = excluded.body
+         RETURNING row",
+    )?;
+    let values = named_params! {
+        ":tenant": record.tenant.as_str(),
+        ":id": record.id.as_str(),
+        ":revision": record.revision.0,
+        ":kind": record.kind().as_str(),
+        ":scope": record.scope.to_string(),
+        ":agent": record.agent.as_str(),
+        ":status": record.status.as_str(),
+        ":confidence": record.confidence.get(),
+        ":expires": record.expires.map(nanoseconds),
+        ":task_key": record.task.as_ref().map(|task| task.key.as_str()),
+        ":canonical": record.task.as_ref().map(|task| task.canonical.as_str()),
+        ":body": encode(record)?,
+    };
+    Ok(statement.query_row(values, |row| row.get(0))?)
+}
+
+/// A record by id.
+pub(crate) fn get(connection: &Connection, tenant: &Tenant, id: &RecordId) -> Outcome<Option<Record>> {
+    let mut statement = connection.prepare_cached("SELECT body FROM records WHERE tenant = ?1 AND id = ?2")?;
+    let mut rows = statement.query([tenant.as_str(), id.as_str()])?;
+    let Some(row) = rows.next()? else { return Ok(None) };
+    Ok(Some(read(row)?.map_err(|reason| corrupt(id.as_str(), &reason))?))
+}
+
+/// Deletes a record with its index entry.
+pub(crate) fn delete(connection: &Connection, tenant: &Tenant, id: &RecordId) -> Outcome<bool> {
+    let mut statement = connection.prepare_cached("DELETE FROM records WHERE tenant = ?1 AND id = ?2 RETURNING row")?;
+    let row = statement.query_row([tenant.as_str(), id.as_str()], |row| row.get(0)).optional()?;
+    let Some(row) = row else { return Ok(false) };
+    fts::remove(connection, row)?;
+    Ok(true)
+}
+
+/// The records of exact tasks.
+pub(crate) fn lookup(connection: &Connection, query: &ExactQuery) -> Outcome<Vec<Record>> {
+    let mut keys = query.keys.clone();
+    let mut asked = std::collections::HashSet::new();
+    keys.retain(|key| asked.insert(key.clone()));
+    let mut statement = connection.prepare_cached(LOOKUP)?;
+    let values = named_params! {
+        ":keys": encode(&keys)?,
+        ":tenant": query.tenant.as_str(),
+        ":canonical": query.canonical,
+    };
+    let mut rows = statement.query(values)?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        match read(row)? {
+            Ok(record) => found.push(record),
+            Err(reason) => left_out(&row.get::<_, String>(1)?, &reason),
+        }
+    }
+    Ok(found)
+}
+
+/// The most relevant records.
+pub(crate) fn search(connection: &Connection, query: &SearchQuery) -> Outcome<Vec<Scored<Record>>> {
+    let Some(text) = fts::match_any(&query.text) else { return Ok(Vec::new()) };
+    let mut values = filter_values(&query.filter)?;
+    values.push((":match", text.into()));
+    let mut ranked = connection.prepare_cached(&SEARCH)?;
+    let mut ranked = ranked.query(values.as_slice())?;
+    let mut found = Vec::new();
+    while found.len() < query.limit
+        && let Some(row) = ranked.next()?
+    {
+        let (number, score): (i64, f64) = (row.get(0)?, row.get(1)?);
+        if let Some(item) = ranked_record(connection, number)? {
+            found.push(Scored { item, score });
+        }
+    }
+    Ok(found)
+}
+
+fn ranked_record(connection: &Connection, number: i64) -> Outcome<Option<Record>> {
+    let mut statement = connection.prepare_cached("SELECT body, id FROM records WHERE row = ?1")?;
+    let mut rows = statement.query(params![number])?;
+    let Some(row) = rows.next()? else { return Ok(None) };
+    match read(row)? {
+        Ok(record) => Ok(Some(record)),
+        Err(reason) => {
+            left_out(&row.get::<_, String>(1)?, &reason);
+            Ok(None)
+        }
+    }
+}
+
+/// One page of all records.
+pub(crate) fn scan(connection: &Connection, request: &ScanRequest) -> Outcome<Page<Record>> {
+    let mut values = filter_values(&request.filter)?;
+    let after = request.after.as_ref().map_or("", RecordId::as_str);
+    values.push((":after", after.to_owned().into()));
+    // One more row than asked for tells whether another page follows.
+    values.push((":limit", limit(request.limit.saturating_add(1)).into()));
+    let mut statement = connection.prepare_cached(&SCAN)?;
+    let mut rows = statement.query(values.as_slice())?;
+    let mut page = Page { items: Vec::new(), skipped: Vec::new(), next: None };
+    let mut last = None;
+    while let Some(row) = rows.next()? {
+        if page.items.len() + page.skipped.len() == request.limit {
+            page.next = last;
+            break;
+        }
+        let id: String = row.get(1)?;
+        match read(row)? {
+            Ok(record) => page.items.push(record),
+            Err(reason) => page.skipped.push(SkippedRow { id: id.clone(), reason }),
+        }
+        last = Some(id);
+    }
+    Ok(page)
+}
+
+/// The record of a row whose first column is the body.
+fn read(row: &Row<'_>) -> Outcome<Result<Record, String>> {
+    Ok(decode::<Record>(row, 0)?.and_then(|record| match record.schema_version {
+        version if version > SCHEMA_VERSION => {
+            Err(format!("it has form {version} and this build knows up to {SCHEMA_VERSION}; update LearnKit"))
+        }
+        _ => Ok(record),
+    }))
+}
+
+fn left_out(id: &str, reason: &str) {
+    tracing::warn!(id, reason, "a stored record cannot be read and is left out");
+}
+
+fn filter_values(filter: &RecordFilter) -> Outcome<Params> {
+    let (only, except) = match &filter.agents {
+        AgentFilter::Any => (None, None),
+        AgentFilter::Only(agent) => (Some(agent.to_string()), None),
+        AgentFilter::Except(agent) => (None, Some(agent.to_string())),
+    };
+    let scopes = (!filter.scopes.is_empty()).then(|| encode(&filter.scopes)).transpose()?;
+    let kinds = (!filter.kinds.is_empty()).then(|| encode(&filter.kinds)).transpose()?;
+    Ok(vec![
+        (":tenant", filter.tenant.to_string().into()),
+        (":scopes", optional(scopes)),
+        (":kinds", optional(kinds)),
+        (":only", optional(only)),
+        (":except", optional(except)),
+        (":statuses", encode(&filter.visibility.statuses)?.into()),
+        (":probation_in", optional(filter.visibility.probation_in.as_ref().map(ToString::to_string))),
+        (":least", optional(filter.min_confidence.map(learnkit_core::record::Confidence::get))),
+        (":now", optional(filter.valid_at.map(nanoseconds))),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(statement: &str) -> String {
+        let mut connection = Connection::open_in_memory().unwrap();
+        crate::migrate::migrate(&mut connection).unwrap();
+        let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {statement}")).unwrap();
+        let mut rows = plan.raw_query();
+        let mut lines = Vec::new();
+        while let Some(row) = rows.next().unwrap() {
+            lines.push(row.get::<_, String>("detail").unwrap());
+        }
+        lines.join("\n")
+    }
+
+    #[test]
+    fn a23_lookup_goes_through_the_index_of_task_keys() {
+        let plan = plan(LOOKUP);
+        assert!(plan.contains("SEARCH records USING INDEX records_by_task (tenant=? AND task_key=?)"), "{plan}");
+    }
+
+    #[test]
+    fn search_goes_through_the_text_index_and_scan_through_the_ids() {
+        let search = plan(&SEARCH);
+        assert!(search.starts_with("SCAN records_fts VIRTUAL TABLE"), "{search}");
+        assert!(search.contains("SEARCH records USING INTEGER PRIMARY KEY"), "{search}");
+        let scan = plan(&SCAN);
+        assert!(scan.contains("SEARCH records USING INDEX sqlite_autoindex_records_1 (tenant=? AND id>?)"), "{scan}");
+        assert!(!scan.contains("TEMP B-TREE"), "{scan}");
+    }
+}

@@ -1,0 +1,197 @@
+//! The store: traits over jobs for the threads that own the connections.
+
+use std::path::PathBuf;
+
+use learnkit_core::backend::{
+    BackendInfo, Batch, Capabilities, Committed, ExactQuery, MemoryBackend, Page, RunFilter, RunStore, ScanRequest,
+    Scored, SearchQuery,
+};
+use learnkit_core::record::{Record, RecordId, RunId, Tenant};
+use learnkit_core::registry::OpenMode;
+use learnkit_core::run::StoredRun;
+use learnkit_core::{Result, async_trait};
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::connection::{Connections, Location};
+use crate::error::Outcome;
+use crate::workers::{Workers, apart};
+use crate::{records, runs};
+
+/// Records and runs in one SQLite database.
+///
+/// One thread writes and two read, each with its own connection; in memory one thread does both.
+/// A write is acknowledged when it is committed and synced to the disk. Several processes may use one
+/// file on a local disk; a writer waits up to 5 seconds for another. What is deleted is overwritten
+/// in the file; the write-ahead log beside it forgets at its next checkpoint, at the latest when the
+/// last process closes the store. Dropping the store waits for what it has begun.
+///
+/// ```
+/// # async fn example() -> learnkit_core::Result<()> {
+/// use learnkit_backend_sqlite::SqliteStore;
+/// use learnkit_core::backend::Store;
+///
+/// let store = Store::of(SqliteStore::open("learnkit.db").await?);
+/// # Ok(()) }
+/// ```
+#[derive(Debug)]
+pub struct SqliteStore {
+    // Fields are dropped in this order: the writer closes last and empties the write-ahead log.
+    readers: Option<Workers>,
+    writer: Workers,
+    location: Location,
+}
+
+impl SqliteStore {
+    /// Opens the database of a file, and makes it when it is missing; `:memory:` is a new one in memory.
+    ///
+    /// # Errors
+    /// As for [`Self::open_with`], but never for a missing file.
+    pub async fn open(path: impl Into<PathBuf>) -> Result<Self> {
+        Self::open_with(path, OpenMode::CreateIfMissing).await
+    }
+
+    /// Opens a new database in memory; it ends with the store.
+    ///
+    /// # Errors
+    /// `Unavailable` when a thread cannot be started.
+    pub async fn open_in_memory() -> Result<Self> {
+        Self::open(":memory:").await
+    }
+
+    /// Opens the database of a file and brings it up to the current schema.
+    ///
+    /// # Errors
+    /// `Config` for an empty path or another program's database, `NotFound` when the folder or, with
+    /// [`OpenMode::ExistingOnly`], the file is missing, `Unsupported` when a newer LearnKit wrote it,
+    /// `Corrupt` when it is damaged or no database, `Permission` when it may not be written,
+    /// `Unavailable` when it is locked or cannot be opened. Nothing is changed then.
+    pub async fn open_with(path: impl Into<PathBuf>, mode: OpenMode) -> Result<Self> {
+        let location = Location::parse(&path.into())?;
+        let place = location.clone();
+        let Connections { writer, readers } = apart(move || place.open(mode)).await?;
+        let writer = Workers::start("learnkit-sqlite-writer", vec![writer])?;
+        let readers = match readers {
+            none if none.is_empty() => None,
+            readers => Some(Workers::start("learnkit-sqlite-reader", readers)?),
+        };
+        Ok(Self { readers, writer, location })
+    }
+
+    async fn read<T: Send + 'static>(
+        &self,
+        operation: &'static str,
+        job: impl FnOnce(&Connection) -> Outcome<T> + Send + 'static,
+    ) -> Result<T> {
+        let readers = self.readers.as_ref().unwrap_or(&self.writer);
+        readers.run(operation, |connection| job(connection)).await
+    }
+
+    /// Runs a job in a transaction that is committed when the job succeeds.
+    async fn write<T: Send + 'static>(
+        &self,
+        operation: &'static str,
+        job: impl FnOnce(&Connection) -> Outcome<T> + Send + 'static,
+    ) -> Result<T> {
+        let whole = |connection: &mut Connection| {
+            // Immediate: a transaction that begins by reading could not wait for another writer.
+            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let done = job(&transaction)?;
+            transaction.commit()?;
+            Ok(done)
+        };
+        self.writer.run(operation, whole).await
+    }
+}
+
+fn commit(connection: &Connection, batch: &Batch) -> Outcome<Committed> {
+    if let Some(run) = &batch.run
+        && !runs::insert(connection, run)?
+    {
+        return Ok(Committed::RunExists);
+    }
+    let revisions = batch.puts.iter().map(|put| records::put(connection, put)).collect::<Outcome<_>>()?;
+    Ok(Committed::Stored(revisions))
+}
+
+#[async_trait]
+impl MemoryBackend for SqliteStore {
+    fn info(&self) -> BackendInfo {
+        let location = match &self.location {
+            Location::Memory => ":memory:".to_owned(),
+            Location::File(path) => path.display().to_string(),
+        };
+        BackendInfo { scheme: "sqlite", location }
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        let on_disk = self.location != Location::Memory;
+        Capabilities {
+            full_text: true,
+            dense: false,
+            metadata_filter: true,
+            conditional_put: true,
+            read_after_write: true,
+            durable: on_disk,
+            shared: on_disk,
+            runs: true,
+        }
+    }
+
+    async fn commit(&self, batch: &Batch) -> Result<Committed> {
+        let batch = batch.clone();
+        self.write("commit", move |connection| commit(connection, &batch)).await
+    }
+
+    async fn get(&self, tenant: &Tenant, id: &RecordId) -> Result<Option<Record>> {
+        let (tenant, id) = (tenant.clone(), id.clone());
+        self.read("get", move |connection| records::get(connection, &tenant, &id)).await
+    }
+
+    async fn delete(&self, tenant: &Tenant, id: &RecordId) -> Result<bool> {
+        let (tenant, id) = (tenant.clone(), id.clone());
+        self.write("delete", move |connection| records::delete(connection, &tenant, &id)).await
+    }
+
+    async fn lookup(&self, query: &ExactQuery) -> Result<Vec<Record>> {
+        let query = query.clone();
+        self.read("lookup", move |connection| records::lookup(connection, &query)).await
+    }
+
+    async fn search(&self, query: &SearchQuery) -> Result<Vec<Scored<Record>>> {
+        let query = query.clone();
+        self.read("search", move |connection| records::search(connection, &query)).await
+    }
+
+    async fn scan(&self, request: &ScanRequest) -> Result<Page<Record>> {
+        let request = request.clone();
+        self.read("scan", move |connection| records::scan(connection, &request)).await
+    }
+}
+
+#[async_trait]
+impl RunStore for SqliteStore {
+    async fn finish_run(&self, run: &StoredRun) -> Result<bool> {
+        let run = run.clone();
+        self.write("finish_run", move |connection| runs::insert(connection, &run)).await
+    }
+
+    async fn update_run(&self, run: &StoredRun) -> Result<bool> {
+        let run = run.clone();
+        self.write("update_run", move |connection| runs::update(connection, &run)).await
+    }
+
+    async fn get_run(&self, tenant: &Tenant, id: &RunId) -> Result<Option<StoredRun>> {
+        let (tenant, id) = (tenant.clone(), id.clone());
+        self.read("get_run", move |connection| runs::get(connection, &tenant, &id)).await
+    }
+
+    async fn list_runs(&self, filter: &RunFilter) -> Result<Page<StoredRun>> {
+        let filter = filter.clone();
+        self.read("list_runs", move |connection| runs::list(connection, &filter)).await
+    }
+
+    async fn delete_run(&self, tenant: &Tenant, id: &RunId) -> Result<bool> {
+        let (tenant, id) = (tenant.clone(), id.clone());
+        self.write("delete_run", move |connection| runs::delete(connection, &tenant, &id)).await
+    }
+}

@@ -1,0 +1,106 @@
+//! Databases of every released schema, beside a listing of what they hold.
+//!
+//! `LEARNKIT_WRITE_GOLDEN=1 cargo test -p learnkit-backend-sqlite --test golden` writes the one of the
+//! current schema anew, which is right only before that schema is released.
+
+use std::path::{Path, PathBuf};
+
+use learnkit_backend_sqlite::SqliteStore;
+use learnkit_core::backend::{
+    ExactQuery, MemoryBackend as _, PutMode, RecordFilter, RunFilter, RunStore as _, ScanRequest, SearchQuery,
+};
+use learnkit_core::record::{Record, Tenant};
+use learnkit_core::run::StoredRun;
+use learnkit_core::testing::fixtures;
+use serde::{Deserialize, Serialize};
+
+const TENANTS: [&str; 2] = ["default", "team-a/b"];
+
+/// Everything in a store.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Listing {
+    records: Vec<Record>,
+    runs: Vec<StoredRun>,
+}
+
+fn golden(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name)
+}
+
+async fn listing(store: &SqliteStore) -> Listing {
+    let mut listing = Listing { records: Vec::new(), runs: Vec::new() };
+    for tenant in TENANTS.map(|name| Tenant::new(name).unwrap()) {
+        let all = ScanRequest { filter: RecordFilter::all_of(tenant.clone()), after: None, limit: 1000 };
+        let records = store.scan(&all).await.unwrap();
+        let runs = store.list_runs(&RunFilter::newest(tenant, 1000)).await.unwrap();
+        assert_eq!((records.skipped, runs.skipped), (Vec::new(), Vec::new()));
+        listing.records.extend(records.items);
+        listing.runs.extend(runs.items);
+    }
+    listing
+}
+
+async fn fill(store: &SqliteStore) {
+    for name in TENANTS {
+        let tenant = Tenant::new(name).unwrap();
+        let others = [
+            fixtures::fact("fct_cjk", "删除用户张三 in C++").unwrap(),
+            fixtures::fact("fct_forever", "kept for good").unwrap(),
+        ];
+        for mut record in fixtures::one_of_each_kind().unwrap().into_iter().chain(others) {
+            record.tenant = tenant.clone();
+            if record.id.as_str() == "fct_forever" {
+                record.expires = None;
+                store.put(&record, PutMode::Create).await.unwrap();
+            }
+            store.put(&record, PutMode::Upsert).await.unwrap();
+        }
+        for id in ["run_1", "run_2"] {
+            let run = StoredRun { tenant: tenant.clone(), ..fixtures::run(id, "удали заказ 5").unwrap() };
+            store.finish_run(&run).await.unwrap();
+        }
+    }
+}
+
+async fn write(version: &str) {
+    let path = golden(&format!("{version}.db"));
+    if path.exists() {
+        std::fs::remove_file(&path).unwrap();
+    }
+    let store = SqliteStore::open(&path).await.unwrap();
+    fill(&store).await;
+    let text = serde_json::to_string_pretty(&listing(&store).await).unwrap();
+    std::fs::write(golden(&format!("{version}.json")), text + "\n").unwrap();
+}
+
+#[tokio::test]
+async fn f57_a_database_of_schema_1_reads_back_row_by_row() {
+    if std::env::var_os("LEARNKIT_WRITE_GOLDEN").is_some() {
+        write("v1").await;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("v1.db");
+    std::fs::copy(golden("v1.db"), &copy).unwrap();
+    let tables = rusqlite::Connection::open(&copy).unwrap();
+    for table in ["records", "records_fts", "runs"] {
+        let count = format!("SELECT count(*) FROM {table}");
+        let count: i64 = tables.query_row(&count, [], |row| row.get(0)).unwrap();
+        assert!(count > 0, "{table} is filled");
+    }
+    drop(tables);
+
+    let store = SqliteStore::open(&copy).await.unwrap();
+    let expected = std::fs::read_to_string(golden("v1.json")).unwrap();
+    let expected: Listing = serde_json::from_str(&expected).unwrap();
+    assert_eq!((expected.records.len(), expected.runs.len()), (18, 4));
+    assert_eq!(listing(&store).await, expected);
+    for record in &expected.records {
+        assert_eq!(store.get(&record.tenant, &record.id).await.unwrap().as_ref(), Some(record));
+    }
+    let link = expected.records.iter().find_map(|record| record.task.clone()).unwrap();
+    let query = ExactQuery { tenant: Tenant::default(), keys: vec![link.key], canonical: link.canonical };
+    assert_eq!(store.lookup(&query).await.unwrap().len(), 1);
+    let filter = RecordFilter::all_of(Tenant::default());
+    let search = SearchQuery { text: "张三".to_owned(), filter, limit: 9 };
+    assert_eq!(store.search(&search).await.unwrap().len(), 1);
+}
