@@ -22,7 +22,7 @@ async fn main() -> Result<(), BoxError> {
     let as_json = std::env::args().any(|argument| argument == "--json");
     let folder = tempfile::tempdir()?;
     let store = folder.path().join("learnkit.db");
-    let memory = LearnKit::builder().backend("memory:").build().await?;
+    let memory = LearnKit::builder().backend(format!("sqlite:{}", store.display())).build().await?;
     let demo = Demo { memory, world: Arc::default(), planner: ReportPlanner::default() };
 
     let cold = demo.run("cold", TASK).await?;
