@@ -82,10 +82,20 @@ pub(super) struct Ended {
     pub(super) state: State,
 }
 
-/// A report, and whether the run is in the store.
+/// A report, and what became of the run.
 pub(super) struct Learned {
     pub(super) report: RunReport,
-    pub(super) is_stored: bool,
+    pub(super) fate: Fate,
+}
+
+/// What became of a run.
+pub(super) enum Fate {
+    /// It is in the store, with what it taught.
+    Stored,
+    /// A run of this id was in the store before; nothing was changed.
+    Known,
+    /// It could not be stored.
+    Lost(Error),
 }
 
 /// Gates a run, learns from it and stores it.
@@ -93,17 +103,17 @@ pub(super) async fn learn(ended: Ended, outcome: &Outcome) -> Learned {
     let mut lesson = Lesson::of(&ended, outcome);
     let answer = lesson.answer.clone();
     match lesson.store().await {
-        Ok(Committed::Stored(_)) => Learned { report: RunReport::of(&lesson.run, answer), is_stored: true },
+        Ok(Committed::Stored(_)) => Learned { report: RunReport::of(&lesson.run, answer), fate: Fate::Stored },
         Ok(Committed::RunExists) => {
             let mut report = lesson.earlier_report().await.unwrap_or_else(|| RunReport::of(&lesson.run, answer));
             report.warnings.push("a run of this id was learned before; nothing was changed".to_owned());
-            Learned { report, is_stored: true }
+            Learned { report, fate: Fate::Known }
         }
         Err(error) => {
             let warning = format!("the run was not stored: {}", error.chain());
             lesson.run.learned.clear();
             lesson.run.warnings.push(warning);
-            Learned { report: RunReport::of(&lesson.run, answer), is_stored: false }
+            Learned { report: RunReport::of(&lesson.run, answer), fate: Fate::Lost(error) }
         }
     }
 }

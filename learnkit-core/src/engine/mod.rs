@@ -33,7 +33,6 @@ pub use learn::{Outcome, RunFailure};
 pub use library::Forgotten;
 pub use maintain::MaintenanceReport;
 pub use react::{Planner, PlannerReply, PlanningTurn, ReactOptions, ToolRequest, run_react_agent};
-pub use recorded::RecordedOutcome;
 pub use remember::Remembered;
 pub use report::RunReport;
 pub use run::Run;
@@ -163,8 +162,8 @@ impl LearnKit {
         let abandoned = std::mem::take(&mut *lock(&self.inner.abandoned));
         let mut lost = 0;
         for ended in abandoned {
-            let report = learn::learn(ended, &Outcome::cancelled()).await;
-            lost += usize::from(!report.is_stored);
+            let learned = learn::learn(ended, &Outcome::cancelled()).await;
+            lost += usize::from(matches!(learned.fate, learn::Fate::Lost(_)));
         }
         lost
     }

@@ -76,6 +76,16 @@ impl Task {
         self
     }
 
+    /// The same task with its text as a template of these parameters; earlier turns, format and
+    /// environment stay.
+    ///
+    /// # Errors
+    /// As for [`TaskTemplate::build`].
+    pub fn with_parameters(self, values: BTreeMap<String, String>) -> Result<Self> {
+        let built = TaskTemplate { template: self.text, values }.build()?;
+        Ok(Self { history: self.history, format: self.format, environment: self.environment, ..built })
+    }
+
     /// The task in words, parameters filled in.
     pub fn text(&self) -> &str {
         &self.text
@@ -186,5 +196,14 @@ mod tests {
         assert!(Task::template("Build {fmt").with("fmt", "csv").build().is_err());
         let task = Task::template("{{x}} {fmt}").with("fmt", "csv").build().unwrap();
         assert_eq!(task.text(), "{x} csv");
+    }
+
+    #[test]
+    fn parameters_leave_the_rest_of_the_identity_alone() {
+        let values = BTreeMap::from([("fmt".to_owned(), "csv".to_owned())]);
+        let plain = Task::new("as {fmt}").with_earlier_turns([("user", "hi")]).with_format("json");
+        let task = plain.clone().with_parameters(values.clone()).unwrap();
+        assert_eq!((task.text(), task.parameters()), ("as csv", &values));
+        assert_eq!((task.history, task.format), (plain.history, plain.format));
     }
 }
