@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use learnkit::adapter::{BaseAdapterExt as _};
+use learnkit::adapter::BaseAdapterExt as _;
 use learnkit::engine::{Outcome, SessionOptions};
 use learnkit::run::{AnswerSource, Mode};
 use learnkit::{BoxError, ErrorKind, LearnKit, Task, available_adapters, get_adapter, get_backend};
