@@ -377,9 +377,8 @@ impl<'a> Lesson<'a> {
             calls: calls.collect(),
         };
         let id = RecordId::derived("trace", &[self.run.id.as_str()]);
-        let mut record = self.new_record(id, Content::Trace(trace));
-        record.task = Some(self.run.task.clone());
-        record
+        // Not linked to the exact task: a task that is repeated a thousand times must stay one quick lookup.
+        self.new_record(id, Content::Trace(trace))
     }
 
     fn new_record(&self, id: RecordId, content: Content) -> Record {
