@@ -52,7 +52,7 @@ async fn b1_b13_relevance_orders_and_confidence_is_only_a_gate() {
 }
 
 #[tokio::test]
-async fn b3_eight_records_fit_and_the_ninth_does_not() {
+async fn b2_b3_eight_records_fit_and_the_ninth_does_not() {
     let (memory, _) = memory().await;
     for n in 0..9 {
         remember(&memory, skill(&memory, &format!("s{n}"), "Restart the web server", 0.5)).await;
