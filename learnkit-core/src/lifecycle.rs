@@ -399,7 +399,8 @@ mod tests {
         assert_eq!(record.usage.suspended, None);
         assert_eq!(may_replay(&record, ReplayTrust::ToolOutcome, at(1)), Ok(()));
         // A replay that goes through forgets the failed one.
-        happen(&mut record, &[Event::Replayed, stopped.clone(), Event::PlannedAgain(Trust::Unverified), stopped]);
+        happen(&mut record, &[Event::Replayed, Event::Replayed, Event::Replayed, stopped.clone()]);
+        happen(&mut record, &[Event::PlannedAgain(Trust::Unverified), stopped]);
         assert_eq!((record.usage.failed_replays, record.status), (2, Status::Probation));
     }
 
