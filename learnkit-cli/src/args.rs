@@ -1,0 +1,289 @@
+//! The arguments of the command line, as clap reads them; what they mean is in `cmd` and `memory`.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use learnkit::config::BackendUri;
+use learnkit::record::{AgentName, Kind, Owner, RecordId, RunId, Scope, Status, Tenant};
+use learnkit::{Error, Result};
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 it worked, 1 it failed, 2 the command line is wrong.
+With --json an error is also an object {\"error\": {\"kind\", \"message\"}} on stdout.
+A store is made only by `learn`; every other command opens what is there.
+NO_COLOR switches colours off.
+
+Example: learnkit learn runs/ && learnkit inspect \"Email the weekly report\"";
+
+/// Procedural memory for tool-using AI agents.
+#[derive(Debug, Parser)]
+#[command(name = "learnkit", version, after_help = EXIT_CODES)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What every command takes, before or after its name.
+#[derive(Debug, Args)]
+pub(crate) struct GlobalArgs {
+    /// The store, such as `sqlite:learnkit.db`; without it `LEARNKIT_BACKEND` names it, and without that
+    /// it is `sqlite:learnkit.db`
+    #[arg(long, global = true, value_name = "URI")]
+    pub(crate) backend: Option<BackendUri>,
+    /// Print one JSON object on the last line instead of text for people
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// The isolation boundary above every scope
+    #[arg(long, global = true, value_name = "NAME", default_value = "default")]
+    pub(crate) tenant: Tenant,
+}
+
+/// Who asks, and which words of a task are data.
+#[derive(Debug, Args)]
+pub(crate) struct IdentityArgs {
+    /// `public`, `team:NAME` or `user:NAME` [default: team:default]
+    #[arg(long, global = true, value_name = "SCOPE")]
+    pub(crate) scope: Option<Scope>,
+    /// The team whose records a user reads too [default: default]
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(crate) team: Option<Owner>,
+    /// The agent whose procedures replay [default: default]
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(crate) agent: Option<AgentName>,
+    /// A declared parameter: `{NAME}` in a task stands for VALUE, and identity counts only the name;
+    /// may be given several times
+    #[arg(long = "param", global = true, value_name = "NAME=VALUE")]
+    pub(crate) parameters: Vec<Parameter>,
+}
+
+impl IdentityArgs {
+    /// The declared parameters by name.
+    ///
+    /// # Errors
+    /// `InvalidInput` when a name is given twice.
+    pub(crate) fn parameters(&self) -> Result<BTreeMap<String, String>> {
+        let mut values = BTreeMap::new();
+        for Parameter { name, value } in &self.parameters {
+            if values.insert(name.clone(), value.clone()).is_some() {
+                return Err(Error::invalid(format!("--param `{name}` is given twice; give each name one value")));
+            }
+        }
+        Ok(values)
+    }
+}
+
+/// One `NAME=VALUE`.
+#[derive(Debug, Clone)]
+pub(crate) struct Parameter {
+    name: String,
+    value: String,
+}
+
+impl FromStr for Parameter {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let (name, value) = text.split_once('=').ok_or_else(|| Error::invalid("write it as NAME=VALUE"))?;
+        if name.is_empty() || name.contains(['{', '}']) {
+            return Err(Error::invalid("a parameter needs a name without braces, as in `table=users`"));
+        }
+        Ok(Self { name: name.to_owned(), value: value.to_owned() })
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Learn(LearnArgs),
+    Inspect(InspectArgs),
+    Key(KeyArgs),
+    Records(RecordsArgs),
+    Runs(RunsArgs),
+    Report(ReportArgs),
+    Maintain(MaintainArgs),
+    Doctor(DoctorArgs),
+}
+
+/// Learn from recorded conversations: OpenAI chat, Anthropic messages, tool-call lines
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Of a folder every *.json, *.jsonl and *.gz is read, folders inside it too, in the order of their
+names; compressed input is known by its content. A run is learned once, so learning a file again
+changes nothing. A row may carry its task (`task`, `instruction`) and its outcome (`reward`,
+`success`, `outcome`, `verdict`).
+
+With --param, a recorded task that contains every {NAME} is a template; any other is plain text.
+
+What is not learned is listed with its reason and place, and that is no failure. Exit code 1 means
+that a path could not be read, the store could not be written, or not a single run was found.
+
+Example: learnkit learn runs.jsonl.gz recordings/ --agent support
+         zcat runs.jsonl.gz | learnkit learn - --json")]
+pub(crate) struct LearnArgs {
+    /// Files and folders; `-` is the standard input
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) identity: IdentityArgs,
+}
+
+/// Show what memory would do for a task, without changing anything
+#[derive(Debug, Args)]
+#[command(after_help = "\
+With --param the task is a template: `{NAME}` stands for a value, `{{` for a brace.
+
+Example: learnkit inspect \"Email the weekly report\"
+         learnkit inspect \"Build {fmt} report of {table}\" --param fmt=csv --param table=users")]
+pub(crate) struct InspectArgs {
+    /// What the agent is asked to do
+    #[arg(value_name = "TASK")]
+    pub(crate) task: String,
+    #[command(flatten)]
+    pub(crate) identity: IdentityArgs,
+}
+
+/// Print the canonical text and key of each task on the standard input
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Reads one task a line. A line that starts with `\"` and is a JSON string is decoded, so a task of
+several lines fits on one. Prints CANONICAL<TAB>KEY for every line; a canonical text with control
+characters, or one that starts with `\"`, is written as a JSON string. No store is opened.
+
+With --json one object a line: {\"text\", \"canonical\", \"key\"}.
+With --param every line is a template.
+
+Example: printf 'Email  the report.\\n' | learnkit key --agent support")]
+pub(crate) struct KeyArgs {
+    #[command(flatten)]
+    pub(crate) identity: IdentityArgs,
+}
+
+/// List, show, delete and pin records
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example: learnkit records list --kind skill --agent support
+         learnkit records show skill_0123456789abcdef")]
+pub(crate) struct RecordsArgs {
+    #[command(flatten)]
+    pub(crate) identity: IdentityArgs,
+    #[command(subcommand)]
+    pub(crate) command: RecordsCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RecordsCommand {
+    /// List records, newest first, of every scope and agent unless one is given; with --param only
+    /// procedures that were captured with that value
+    #[command(after_help = "Example: learnkit records list --kind skill,failure --status active --limit 20")]
+    List {
+        /// Only these kinds: skill, fact, failure, strategy, preference, trace, heuristic
+        #[arg(long = "kind", value_name = "KIND", value_delimiter = ',')]
+        kinds: Vec<Kind>,
+        /// Only these statuses: probation, active, stale, harmful, retired
+        #[arg(long = "status", value_name = "STATUS", value_delimiter = ',')]
+        statuses: Vec<Status>,
+        /// At most so many
+        #[arg(long, value_name = "N", default_value_t = 50, conflicts_with = "all")]
+        limit: usize,
+        /// Every one
+        #[arg(long)]
+        all: bool,
+    },
+    /// Show a record with its procedure, guards, history and standing
+    #[command(after_help = "Example: learnkit records show skill_0123456789abcdef --json")]
+    Show {
+        /// The record
+        id: RecordId,
+    },
+    /// Delete records with the runs they came from, so that none of their text is left
+    #[command(after_help = "Example: learnkit records delete skill_0123456789abcdef")]
+    Delete {
+        /// The records
+        #[arg(required = true, value_name = "ID")]
+        ids: Vec<RecordId>,
+    },
+    /// Pin a record, so that age never makes it stale
+    #[command(after_help = "Example: learnkit records pin skill_0123456789abcdef --off")]
+    Pin {
+        /// The record
+        id: RecordId,
+        /// Unpin it
+        #[arg(long)]
+        off: bool,
+    },
+}
+
+/// List and show runs
+#[derive(Debug, Args)]
+#[command(after_help = "Example: learnkit runs list --limit 5 && learnkit runs show RUN_ID")]
+pub(crate) struct RunsArgs {
+    #[command(subcommand)]
+    pub(crate) command: RunsCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RunsCommand {
+    /// List runs, newest first
+    #[command(after_help = "Example: learnkit runs list --agent support --limit 5")]
+    List {
+        /// At most so many
+        #[arg(long, value_name = "N", default_value_t = 20)]
+        limit: usize,
+        /// Only this agent's
+        #[arg(long, value_name = "NAME")]
+        agent: Option<AgentName>,
+    },
+    /// Show a run: every decision with its reason, calls, gate, and what was learned
+    #[command(after_help = "Example: learnkit runs show run_0123456789abcdef")]
+    Show {
+        /// The run
+        id: RunId,
+    },
+}
+
+/// Report how a run turned out: success verifies what it used or taught, failure retires it
+#[derive(Debug, Args)]
+#[command(after_help = "Example: learnkit report failure run_0123456789abcdef")]
+pub(crate) struct ReportArgs {
+    /// How it turned out
+    #[arg(value_name = "OUTCOME")]
+    pub(crate) outcome: ReportedOutcome,
+    /// The run
+    #[arg(value_name = "RUN_ID")]
+    pub(crate) run: RunId,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReportedOutcome {
+    Success,
+    Failure,
+}
+
+/// Decay confidence, mark what expired as stale, and promote from probation
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Doing it twice changes nothing the second time.
+
+Example: learnkit maintain --weeks 1 --decay-rate 0.02 --quarantine-hours 24")]
+pub(crate) struct MaintainArgs {
+    /// Decay only what was not reinforced for so many weeks
+    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
+    pub(crate) weeks: i64,
+    /// How much confidence a week costs
+    #[arg(long, value_name = "RATE", default_value_t = 0.02, allow_negative_numbers = true)]
+    pub(crate) decay_rate: f64,
+    /// How long probation takes
+    #[arg(long, value_name = "HOURS", default_value_t = 24.0, allow_negative_numbers = true)]
+    pub(crate) quarantine_hours: f64,
+}
+
+/// Check the store and say what is linked, stored and wrong
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Exit code 1 means that something is wrong; it is listed under `problems`.
+
+Example: learnkit doctor --backend sqlite:learnkit.db --json")]
+pub(crate) struct DoctorArgs {}

@@ -1,0 +1,222 @@
+//! `doctor`: what is linked, where the store is, what is in it, and what is wrong.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use learnkit::backend::{Capabilities, RunFilter, ScanRequest};
+use learnkit::config::{BackendUri, is_offline};
+use learnkit::record::{RecordId, SCHEMA_VERSION};
+use learnkit::run::StoredRun;
+use learnkit::{Error, LearnKit, available_adapters, available_backends, get_adapter, get_backend};
+use serde_json::{Value, json};
+
+use super::{EXISTING, as_count};
+use crate::failure::{Ending, Outcome};
+use crate::output::Output;
+use crate::{Context, memory, text};
+
+/// Records and runs are counted in pages of this size.
+const PAGE: usize = 500;
+
+pub(super) async fn run(context: &mut Context<'_>) -> Outcome {
+    let uri = memory::uri(context)?;
+    let mut problems: Vec<String> = claimed_twice().iter().map(Error::chain).collect();
+    let connection = connection(&*context.variable);
+    let stored = match memory::open(context, None, EXISTING).await {
+        Ok(memory) => Some((Store::of(&memory), Contents::of(&memory, &mut problems).await)),
+        Err(failure) => {
+            problems.push(failure.message());
+            None
+        }
+    };
+    let checkup = Checkup { uri: uri.redacted(), connection, stored, problems };
+    let out = &mut context.out;
+    if out.is_json() {
+        out.json(&checkup.as_json(&context.global.tenant))?;
+    } else {
+        checkup.print(out)?;
+    }
+    checkup.problems.iter().for_each(|problem| out.error(problem));
+    Ok(if checkup.problems.is_empty() { Ending::Good } else { Ending::Bad })
+}
+
+/// Names that two linked packages claim.
+fn claimed_twice() -> Vec<Error> {
+    let uris = available_backends().into_iter().filter_map(|entry| format!("{}:", entry.scheme).parse().ok());
+    let backends = uris.filter_map(|uri: BackendUri| get_backend(&uri).err());
+    let adapters = available_adapters().into_iter().filter_map(|entry| get_adapter(entry.name).err());
+    backends.chain(adapters).collect()
+}
+
+/// Whether anything may use the network.
+struct Connection {
+    is_offline: bool,
+    reason: String,
+}
+
+/// Asks as the library does, and remembers which variable decided.
+fn connection(variable: &dyn Fn(&str) -> Option<String>) -> Connection {
+    let asked = RefCell::new(Vec::new());
+    let is_offline = is_offline(|name| {
+        let value = variable(name);
+        asked.borrow_mut().push((name.to_owned(), value.as_ref().is_some_and(|value| !value.trim().is_empty())));
+        value
+    });
+    let asked = asked.into_inner();
+    let reason = match asked.as_slice() {
+        [(name, _)] => format!("{name} says so"),
+        _ => match asked.iter().skip(1).find(|(_, is_set)| *is_set) {
+            Some((name, _)) => format!("{name} is set"),
+            None => "neither a provider key nor a model is set".to_owned(),
+        },
+    };
+    Connection { is_offline, reason }
+}
+
+/// The store itself.
+struct Store {
+    scheme: &'static str,
+    location: String,
+    capabilities: Capabilities,
+}
+
+impl Store {
+    fn of(memory: &LearnKit) -> Self {
+        let records = &memory.store().records;
+        let info = records.info();
+        Self { scheme: info.scheme, location: info.location, capabilities: records.capabilities() }
+    }
+}
+
+/// What is in the store for one tenant.
+#[derive(Default)]
+struct Contents {
+    records: u64,
+    by_kind: BTreeMap<&'static str, u64>,
+    by_status: BTreeMap<&'static str, u64>,
+    runs: u64,
+    last_run: Option<StoredRun>,
+}
+
+impl Contents {
+    /// Counts; what cannot be read is a problem and stops nothing else.
+    async fn of(memory: &LearnKit, problems: &mut Vec<String>) -> Self {
+        let mut contents = Self::default();
+        if let Err(error) = contents.count_records(memory, problems).await {
+            problems.push(error.chain());
+        }
+        if let Err(error) = contents.count_runs(memory, problems).await {
+            problems.push(error.chain());
+        }
+        contents
+    }
+
+    async fn count_records(&mut self, memory: &LearnKit, problems: &mut Vec<String>) -> Result<(), Error> {
+        let mut after = None;
+        loop {
+            let page = memory.scan(&ScanRequest { filter: memory.every_record(), after, limit: PAGE }).await?;
+            for record in &page.items {
+                self.records += 1;
+                *self.by_kind.entry(record.kind().as_str()).or_default() += 1;
+                *self.by_status.entry(record.status.as_str()).or_default() += 1;
+            }
+            problems.extend(page.skipped.iter().map(|row| format!("record `{}`: {}", row.id, row.reason)));
+            let Some(next) = page.next else { return Ok(()) };
+            after = Some(RecordId::new(next)?);
+        }
+    }
+
+    async fn count_runs(&mut self, memory: &LearnKit, problems: &mut Vec<String>) -> Result<(), Error> {
+        let mut filter = RunFilter::newest(memory.tenant().clone(), PAGE);
+        loop {
+            let page = memory.runs(&filter).await?;
+            self.runs += as_count(page.items.len());
+            problems.extend(page.skipped.iter().map(|row| format!("run `{}`: {}", row.id, row.reason)));
+            if self.last_run.is_none() {
+                self.last_run = page.items.into_iter().next();
+            }
+            let Some(next) = page.next else { return Ok(()) };
+            filter.after = Some(next);
+        }
+    }
+}
+
+/// Everything that was found.
+struct Checkup {
+    uri: String,
+    connection: Connection,
+    stored: Option<(Store, Contents)>,
+    problems: Vec<String>,
+}
+
+impl Checkup {
+    fn as_json(&self, tenant: &learnkit::record::Tenant) -> Value {
+        let backends = available_backends().into_iter();
+        let backends =
+            backends.map(|entry| json!({ "scheme": entry.scheme, "summary": entry.summary, "package": entry.package }));
+        let adapters = available_adapters().into_iter();
+        let adapters =
+            adapters.map(|entry| json!({ "name": entry.name, "summary": entry.summary, "package": entry.package }));
+        let mut value = json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "backends": backends.collect::<Vec<_>>(),
+            "adapters": adapters.collect::<Vec<_>>(),
+            "offline": self.connection.is_offline, "offline_reason": self.connection.reason,
+            "backend": self.uri, "record_schema": SCHEMA_VERSION, "tenant": tenant, "problems": self.problems,
+        });
+        if let (Some((store, contents)), Some(fields)) = (&self.stored, value.as_object_mut()) {
+            let Store { scheme, location, capabilities } = store;
+            let store = json!({ "scheme": scheme, "location": location, "capabilities": capabilities });
+            fields.insert("store".to_owned(), store);
+            let Contents { records, by_kind, by_status, runs, last_run } = contents;
+            let last = last_run.as_ref().map(|run| json!({ "id": run.id, "finished": run.finished, "mode": run.mode }));
+            fields
+                .insert("records".to_owned(), json!({ "total": records, "by_kind": by_kind, "by_status": by_status }));
+            fields.insert("runs".to_owned(), json!({ "total": runs, "last": last }));
+        }
+        value
+    }
+
+    fn print(&self, out: &mut Output<'_>) -> Outcome<()> {
+        let backends = available_backends().into_iter().map(|entry| entry.scheme).collect::<Vec<_>>();
+        let adapters = available_adapters().into_iter().map(|entry| entry.name).collect::<Vec<_>>();
+        let Connection { is_offline, reason } = &self.connection;
+        let mut pairs = vec![
+            ("version", env!("CARGO_PKG_VERSION").to_owned()),
+            ("backends", backends.join(", ")),
+            ("adapters", adapters.join(", ")),
+            ("network", format!("{}: {reason}", if *is_offline { "offline" } else { "online" })),
+            ("store", self.uri.clone()),
+        ];
+        if let Some((store, contents)) = &self.stored {
+            pairs.push(("location", store.location.clone()));
+            pairs.push(("schema", format!("records of version {SCHEMA_VERSION}")));
+            pairs.push(("capabilities", capable(store.capabilities)));
+            pairs.push(("records", contents.records.to_string()));
+            pairs.push(("by kind", counts(&contents.by_kind)));
+            pairs.push(("by status", counts(&contents.by_status)));
+            pairs.push(("runs", contents.runs.to_string()));
+            let last = contents.last_run.as_ref();
+            let last = last.map(|run| format!("{} at {} ({})", run.id, run.finished, text::short(&run.text)));
+            pairs.push(("last run", last.unwrap_or_else(|| "none".to_owned())));
+        }
+        let verdict = match self.problems.len() {
+            0 => "none".to_owned(),
+            count => super::counted(as_count(count), "problem", "problems"),
+        };
+        pairs.push(("problems", verdict));
+        out.pairs(&pairs)?;
+        Ok(())
+    }
+}
+
+fn counts(counts: &BTreeMap<&'static str, u64>) -> String {
+    counts.iter().map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join(", ")
+}
+
+/// The names of what a store can do.
+fn capable(capabilities: Capabilities) -> String {
+    let value = serde_json::to_value(capabilities).unwrap_or_default();
+    let able = value.as_object().into_iter().flatten().filter(|(_, able)| **able == Value::Bool(true));
+    able.map(|(name, _)| name.replace('_', " ")).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,81 @@
+//! `inspect`: what memory would do for a task.
+
+use learnkit::engine::Inspection;
+
+use super::{CANDIDATE_HEADER, EXISTING, candidate_rows};
+use crate::args::InspectArgs;
+use crate::failure::{Ending, Failure, Outcome};
+use crate::output::Output;
+use crate::{Context, memory, text};
+
+pub(super) async fn run(args: &InspectArgs, context: &mut Context<'_>) -> Outcome {
+    let parameters = args.identity.parameters().map_err(|error| Failure::usage(&error))?;
+    let task = memory::task(&args.task, &parameters)?;
+    if task.is_blank() {
+        return Err(Failure::Usage("the task is blank; write what the agent is asked to do".to_owned()));
+    }
+    let memory = memory::open(context, Some(&args.identity), EXISTING).await?;
+    let inspection = memory.inspect(task).await?;
+    let out = &mut context.out;
+    if out.is_json() {
+        out.json(&inspection)?;
+    } else {
+        show(&inspection, out)?;
+    }
+    inspection.warnings.iter().for_each(|warning| out.note(warning));
+    Ok(Ending::Good)
+}
+
+fn show(inspection: &Inspection, out: &mut Output<'_>) -> Outcome<()> {
+    let domains = inspection.domains.iter().map(|(label, weight)| format!("{label} {weight:.2}"));
+    let mut pairs = vec![
+        ("task", inspection.canonical.clone()),
+        ("key", inspection.key.to_string()),
+        ("mode", inspection.mode.to_string()),
+        ("reason", inspection.reason.clone()),
+        ("domains", domains.collect::<Vec<_>>().join(", ")),
+    ];
+    pairs.extend(inspection.task_type.clone().map(|kind| ("task type", kind)));
+    if let (Some(record), Some(trust)) = (&inspection.record, inspection.trust) {
+        pairs.push(("record", format!("{record} ({trust})")));
+    }
+    out.pairs(&pairs)?;
+    show_plan(inspection, out)?;
+    if !inspection.candidates.is_empty() {
+        out.heading("candidates")?;
+        out.table(CANDIDATE_HEADER, candidate_rows(&inspection.candidates))?;
+    }
+    show_playbook(inspection, out)?;
+    if !inspection.near.is_empty() {
+        out.heading("near records of other agents, which do not guide this one")?;
+        let near = inspection.near.iter();
+        let rows = near.map(|near| {
+            [near.id.to_string(), near.agent.to_string(), format!("{:.2}", near.score), text::short(&near.headline)]
+        });
+        out.table(["ID", "AGENT", "SCORE", "WHAT"], rows.collect())?;
+    }
+    Ok(())
+}
+
+fn show_plan(inspection: &Inspection, out: &mut Output<'_>) -> Outcome<()> {
+    if inspection.plan.is_empty() {
+        return Ok(());
+    }
+    out.heading("plan")?;
+    let rows = inspection.plan.iter().enumerate().map(|(at, step)| {
+        [(at + 1).to_string(), step.tool.clone(), step.guards.to_string(), step.arguments.to_string()]
+    });
+    out.table(["#", "TOOL", "GUARDS", "ARGUMENTS"], rows.collect())?;
+    Ok(())
+}
+
+fn show_playbook(inspection: &Inspection, out: &mut Output<'_>) -> Outcome<()> {
+    let playbook = &inspection.playbook;
+    if playbook.text.is_empty() {
+        return Ok(());
+    }
+    let (records, tokens) = (playbook.records.len(), playbook.tokens);
+    out.heading(&format!("playbook ({records} records, about {tokens} tokens)"))?;
+    out.line(text::lines(&playbook.text))?;
+    Ok(())
+}

@@ -1,0 +1,132 @@
+//! One record for people: standing, history, and the procedure with its guards.
+
+use learnkit::procedure::{Check, Guard, Holds, Procedure, Step};
+use learnkit::record::{Content, Record};
+use learnkit::{Error, ErrorKind};
+use serde_json::Value;
+
+use crate::failure::Outcome;
+use crate::output::Output;
+use crate::text;
+
+pub(super) fn show(record: &Record, out: &mut Output<'_>) -> Outcome<()> {
+    if out.is_json() {
+        out.json(record)?;
+        return Ok(());
+    }
+    out.pairs(&standing(record))?;
+    out.heading(record.kind().as_str())?;
+    for field in words(&record.content)? {
+        out.line(text::line(&field))?;
+    }
+    if let Some(procedure) = record.procedure() {
+        show_procedure(procedure, out)?;
+    }
+    Ok(())
+}
+
+fn standing(record: &Record) -> Vec<(&'static str, String)> {
+    let usage = &record.usage;
+    let mut pairs = vec![
+        ("id", record.id.to_string()),
+        ("scope", record.scope.to_string()),
+        ("agent", record.agent.to_string()),
+        ("status", format!("{}: {}", record.status, record.status_reason)),
+        ("pinned", if record.pinned { "yes" } else { "no" }.to_owned()),
+        ("trust", record.trust.to_string()),
+        ("confidence", format!("{:.2}", record.confidence.get())),
+        (
+            "usage",
+            format!(
+                "planned {} times, reused {}, helped {}, harmed {}",
+                usage.successes, usage.reuse_count, usage.help, usage.harm
+            ),
+        ),
+    ];
+    pairs.extend(usage.suspended.clone().map(|reason| ("replay suspended", reason)));
+    if let Some(task) = &record.task {
+        pairs.push(("task", task.canonical.clone()));
+        pairs.push(("key", task.key.to_string()));
+    }
+    pairs.push(("created", record.created.to_string()));
+    pairs.extend(record.expires.map(|time| ("expires", time.to_string())));
+    pairs.extend(record.last_reinforced.map(|time| ("reinforced", time.to_string())));
+    pairs.extend(record.last_decayed.map(|time| ("decayed", time.to_string())));
+    pairs.push(("author", record.provenance.author.clone()));
+    pairs.extend(record.provenance.run.as_ref().map(|run| ("run", run.to_string())));
+    pairs.extend(record.provenance.model.clone().map(|model| ("model", model)));
+    pairs.push(("revision", record.revision.0.to_string()));
+    pairs
+}
+
+/// The fields of a content other than its procedure.
+fn words(content: &Content) -> Outcome<Vec<String>> {
+    let value = serde_json::to_value(content).map_err(|error| {
+        Error::new(ErrorKind::Internal, "the record cannot be shown; report this").with_source(error)
+    })?;
+    let fields = value.as_object().into_iter().flatten();
+    let fields = fields.filter(|(name, _)| !matches!(name.as_str(), "kind" | "procedure"));
+    Ok(fields.map(|(name, value)| format!("{name}: {}", said(value))).collect())
+}
+
+fn said(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(said).collect::<Vec<_>>().join(", "),
+        other => other.to_string(),
+    }
+}
+
+fn show_procedure(procedure: &Procedure, out: &mut Output<'_>) -> Outcome<()> {
+    out.heading(&format!("procedure, version {}, from run {}", procedure.version, procedure.source_run))?;
+    for (name, value) in &procedure.parameters {
+        out.line(text::line(&format!("parameter {name}: captured with {value}")))?;
+    }
+    let rows = procedure.steps.iter().enumerate().map(|(at, step)| step_row(at + 1, step));
+    out.table(["#", "TOOL", "EFFECT", "ARGUMENTS"], rows.collect())?;
+    for (at, step) in procedure.steps.iter().enumerate() {
+        for guard in &step.guards {
+            out.line(text::line(&format!("step {} guard: {}", at + 1, guard_words(guard))))?;
+        }
+    }
+    for dropped in &procedure.dropped {
+        let (call, tool) = (dropped.call + 1, &dropped.tool);
+        out.line(text::line(&format!("left out call {call}, {tool}: {}", dropped.reason)))?;
+    }
+    for reason in &procedure.guide_only {
+        out.line(text::line(&format!("may only guide: {reason}")))?;
+    }
+    if let Some(answer) = &procedure.answer {
+        out.heading("recorded answer")?;
+        out.line(text::lines(answer))?;
+    }
+    Ok(())
+}
+
+fn step_row(number: usize, step: &Step) -> [String; 4] {
+    let effect = serde_json::to_value(step.effect).unwrap_or_default();
+    let approval = if step.requires_approval { ", needs approval" } else { "" };
+    let side_by_side = step.group.map_or_else(String::new, |group| format!(" (group {group})"));
+    [
+        format!("{number}{side_by_side}"),
+        step.tool.clone(),
+        format!("{}{approval}", said(&effect)),
+        step.arguments.to_string(),
+    ]
+}
+
+fn guard_words(guard: &Guard) -> String {
+    let places = guard.places.iter().map(|place| {
+        let holds = match &place.holds {
+            Holds::Equal => "equals it",
+            Holds::Mentioned => "mentions it",
+            Holds::ChosenFrom { .. } => "still lists the same values",
+        };
+        format!("result {} at `{}` {holds}", place.step + 1, place.path)
+    });
+    let join = match guard.check {
+        Check::Any => " or ",
+        Check::All => " and ",
+    };
+    format!("`{}` = {} only while {}", guard.argument, guard.value, places.collect::<Vec<_>>().join(join))
+}
