@@ -401,7 +401,7 @@ mod tests {
         // A replay that goes through forgets the failed one.
         happen(&mut record, &[Event::Replayed, Event::Replayed, Event::Replayed, stopped.clone()]);
         happen(&mut record, &[Event::PlannedAgain(Trust::Unverified), stopped]);
-        assert_eq!((record.usage.failed_replays, record.status), (2, Status::Probation));
+        assert_eq!((record.usage.failed_replays, record.status), (2, Status::Active));
     }
 
     #[test]
