@@ -64,7 +64,7 @@ pub struct ToolContext {
 
 /// Something an agent can call.
 ///
-/// Applications implement it, or use [`ToolSet::add_fn`]. The engine calls it during a replay and
+/// Applications implement it, or use [`ToolSet::with_fn`]. The engine calls it during a replay and
 /// [`crate::run_react_agent`] during planned runs. A tool may fail by `Err` or by an error result;
 /// both count as failed.
 #[async_trait]
