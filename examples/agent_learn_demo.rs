@@ -22,7 +22,7 @@ async fn main() -> Result<(), BoxError> {
     let as_json = std::env::args().any(|argument| argument == "--json");
     let folder = tempfile::tempdir()?;
     let store = folder.path().join("learnkit.db");
-    let memory = LearnKit::builder().backend("memory:").build().await?;
+    let memory = LearnKit::builder().backend(format!("sqlite:{}", store.display())).build().await?;
     let demo = Demo { memory, world: Arc::default(), planner: ReportPlanner::default() };
 
     let cold = demo.run("cold", TASK).await?;
@@ -80,8 +80,8 @@ impl Demo {
         };
         let tools = tool(ToolSet::new(), "list_tables", |_, _| Ok(json!(["orders", "users"]).to_string()));
         let tools = tool(tools, "describe", |_, _| Ok(json!({"columns": ["name", "active"]}).to_string()));
-        let tools = tool(tools, "query", World::query);
-        let tools = tool(tools, "filter", World::filter);
+        let tools = tool(tools, "query", |_, arguments| World::query(arguments));
+        let tools = tool(tools, "filter", |_, arguments| World::filter(arguments));
         tool(tools, "format", World::format)
     }
 }
@@ -99,7 +99,7 @@ impl World {
         Ok(())
     }
 
-    fn query(&self, arguments: &Value) -> Result<String, BoxError> {
+    fn query(arguments: &Value) -> Result<String, BoxError> {
         match arguments["table"].as_str() {
             Some("users") => Ok(json!([
                 {"name": "Ann", "active": true}, {"name": "Ben", "active": false}, {"name": "Cleo", "active": true},
@@ -110,8 +110,8 @@ impl World {
         }
     }
 
-    fn filter(&self, arguments: &Value) -> Result<String, BoxError> {
-        let table: Value = serde_json::from_str(&self.query(arguments)?)?;
+    fn filter(arguments: &Value) -> Result<String, BoxError> {
+        let table: Value = serde_json::from_str(&Self::query(arguments)?)?;
         let active = table.as_array().into_iter().flatten().filter(|row| row["active"] == true);
         Ok(json!(active.collect::<Vec<_>>()).to_string())
     }

@@ -230,7 +230,7 @@ fn the_gate_does_not_take_an_announcement_for_an_answer() {
     let run = only(
         r#"[{"role": "user", "content": "t"}, {"role": "assistant", "content": "I will pay.", "tool_calls": [{"id": "a", "function": {"name": "pay", "arguments": "{}"}}]}, {"role": "tool", "tool_call_id": "a", "content": "paid"}]"#,
     );
-    assert_eq!(Gate::of_calls(&run.calls, run.answer.is_some()).score, Some(3.0));
+    assert_eq!(Gate::of_calls(&run.calls, 1, run.answer.is_some()).score, Some(3.0));
 }
 
 #[test]

@@ -20,7 +20,7 @@ pub async fn memory() -> (LearnKit, Arc<ManualClock>) {
 
 /// A builder of such a memory.
 pub fn builder(clock: &Arc<ManualClock>) -> Builder {
-    LearnKit::builder().backend("memory:").clock(clock.clone())
+    LearnKit::builder().backend("sqlite::memory:").clock(clock.clone())
 }
 
 /// What a tool does next.

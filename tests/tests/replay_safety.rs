@@ -22,7 +22,7 @@ async fn learn_refund(memory: &LearnKit) -> World {
 }
 
 #[tokio::test]
-async fn an_exact_repeat_replays_with_zero_planning_calls() {
+async fn a18_an_exact_repeat_replays_with_zero_planning_calls() {
     let (memory, _) = memory().await;
     let world = learn_refund(&memory).await;
     let planner = nobody();
@@ -259,6 +259,55 @@ async fn f02_two_steps_with_the_same_call_keep_their_own_results() {
     assert_eq!(world.calls(), ["status {}", "start {}", "status {}"]);
     // Its results differ from the recorded ones, so the recorded answer is not given.
     assert_eq!(report.answer_source, Some(AnswerSource::Synthesis));
+}
+
+/// A classifier that counts how often it is asked.
+#[derive(Debug, Default)]
+struct Counting(std::sync::atomic::AtomicU32);
+
+#[learnkit::async_trait]
+impl learnkit::classify::Classifier for Counting {
+    async fn classify(&self, _: &Task) -> learnkit::Result<learnkit::classify::Classification> {
+        self.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        Ok(learnkit::classify::Classification::default())
+    }
+}
+
+#[tokio::test]
+async fn a19_a_replay_asks_no_model_of_any_kind() {
+    let (_, clock) = memory().await;
+    let classifier = std::sync::Arc::new(Counting::default());
+    let memory = learnkit_tests::builder(&clock).classifier(classifier.clone()).build().await.unwrap();
+    let world = learn_refund(&memory).await;
+    let asked = classifier.0.load(std::sync::atomic::Ordering::SeqCst);
+    let planner = nobody();
+    assert!(run(&memory, REFUND, &world, &planner).await.unwrap().replayed);
+    assert_eq!(classifier.0.load(std::sync::atomic::Ordering::SeqCst), asked);
+    assert_eq!((planner.asked(), planner.synthesized()), (0, 0));
+}
+
+#[tokio::test]
+async fn a23_an_exact_repeat_is_found_whatever_the_confidences_of_others() {
+    use learnkit::backend::{PutMode, ScanRequest};
+    use learnkit::record::Confidence;
+    let (memory, _) = memory().await;
+    let world = World::new([("look", json!("seen"))]);
+    for n in 0..200 {
+        let script = Script::new([("look", json!({"at": n}))], "seen");
+        run(&memory, &format!("Look at the parcel number {n} of the depot"), &world, &script).await.unwrap();
+    }
+    let all = ScanRequest { filter: memory.every_record(), after: None, limit: 10_000 };
+    for (n, mut record) in memory.scan(&all).await.unwrap().items.into_iter().enumerate() {
+        record.confidence = Confidence::new(0.45 + 0.5 * f64::from(u32::try_from(n % 50).unwrap()) / 50.0).unwrap();
+        memory.store().records.put(&record, PutMode::Upsert).await.unwrap();
+    }
+    world.calls();
+    for n in (0..200).step_by(7) {
+        let report =
+            run(&memory, &format!("Look at the parcel number {n} of the depot"), &world, &nobody()).await.unwrap();
+        assert!(report.replayed, "{n}: {}", report.reason);
+        assert_eq!(world.calls(), [format!(r#"look {{"at":{n}}}"#)]);
+    }
 }
 
 #[tokio::test]

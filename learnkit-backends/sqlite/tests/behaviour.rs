@@ -1,4 +1,5 @@
 //! The behaviour suite of the core, on a file and in memory.
+#![expect(clippy::unwrap_used, reason = "a helper that fails is a failed test")]
 
 use learnkit_backend_sqlite::SqliteStore;
 use learnkit_core::backend::{Capabilities, Store};

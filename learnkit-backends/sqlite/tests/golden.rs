@@ -2,6 +2,7 @@
 //!
 //! `LEARNKIT_WRITE_GOLDEN=1 cargo test -p learnkit-backend-sqlite --test golden` writes the one of the
 //! current schema anew, which is right only before that schema is released.
+#![expect(clippy::unwrap_used, reason = "a helper that fails is a failed test")]
 
 use std::path::{Path, PathBuf};
 

@@ -1,6 +1,7 @@
 //! Several processes on one file. A test starts itself again as the other process, told by a variable.
+#![expect(clippy::unwrap_used, reason = "a helper that fails is a failed test")]
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -20,12 +21,13 @@ fn again(test: &str, database: &Path) -> Child {
 }
 
 /// Stores records until it is killed and says which ones were acknowledged.
+#[expect(clippy::print_stdout, reason = "the process that started this one reads it")]
 async fn put_until_killed(path: &str) {
     let store = SqliteStore::open(path).await.unwrap();
     for number in 0.. {
         let record = fixtures::fact(&format!("fct_{number}"), "acknowledged").unwrap();
         store.put(&record, PutMode::Create).await.unwrap();
-        writeln!(std::io::stdout(), "stored {number}").unwrap();
+        println!("stored {number}");
     }
 }
 

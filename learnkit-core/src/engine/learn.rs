@@ -78,6 +78,8 @@ pub(super) struct Ended {
     pub(super) task: Task,
     pub(super) run_id: RunId,
     pub(super) calls: Vec<ToolCall>,
+    /// How many user turns there were.
+    pub(super) turns: u32,
     pub(super) started: Timestamp,
     pub(super) state: State,
 }
@@ -99,8 +101,8 @@ pub(super) enum Fate {
 }
 
 /// Gates a run, learns from it and stores it.
-pub(super) async fn learn(ended: Ended, outcome: &Outcome) -> Learned {
-    let mut lesson = Lesson::of(&ended, outcome);
+pub(super) async fn learn(ended: &Ended, outcome: &Outcome) -> Learned {
+    let mut lesson = Lesson::of(ended, outcome);
     let answer = lesson.answer.clone();
     match lesson.store().await {
         Ok(Committed::Stored(_)) => Learned { report: RunReport::of(&lesson.run, answer), fate: Fate::Stored },
@@ -377,9 +379,8 @@ impl<'a> Lesson<'a> {
             calls: calls.collect(),
         };
         let id = RecordId::derived("trace", &[self.run.id.as_str()]);
-        let mut record = self.new_record(id, Content::Trace(trace));
-        record.task = Some(self.run.task.clone());
-        record
+        // Not linked to the exact task: a task that is repeated a thousand times must stay one quick lookup.
+        self.new_record(id, Content::Trace(trace))
     }
 
     fn new_record(&self, id: RecordId, content: Content) -> Record {
@@ -491,6 +492,6 @@ fn gate(ended: &Ended, outcome: &Outcome, answer: Option<&str>) -> Gate {
             Gate { score: None, source: GateSource::Abstained, reason: mask_text(&failure.message).text }
         }
         Some(failure) => Gate::of_run_error(&mask_text(&failure.message).text),
-        None => Gate::of_calls(&ended.calls, answer.is_some_and(|answer| !answer.trim().is_empty())),
+        None => Gate::of_calls(&ended.calls, ended.turns, answer.is_some_and(|answer| !answer.trim().is_empty())),
     }
 }

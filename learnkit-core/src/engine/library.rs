@@ -1,9 +1,11 @@
 //! Records and runs as people manage them: look, pin, forget.
 
+use std::collections::BTreeSet;
+
 use super::LearnKit;
 use crate::backend::{Page, PutMode, RecordFilter, RunFilter, ScanRequest};
 use crate::lifecycle::{Event, apply};
-use crate::record::{Content, Record, RecordId, RunId};
+use crate::record::{Content, Kind, Record, RecordId, RunId};
 use crate::run::StoredRun;
 use crate::{Error, ErrorKind, Result};
 
@@ -118,6 +120,28 @@ impl LearnKit {
             );
         }
         Ok(())
+    }
+
+    /// Records that may guide and that no run of the newest `runs` ever considered: what is never
+    /// found is of no use to anybody.
+    ///
+    /// # Errors
+    /// `Unavailable` when the store is out of reach.
+    pub async fn never_retrieved(&self, runs: usize) -> Result<Vec<RecordId>> {
+        let filter = RunFilter::newest(self.inner.tenant.clone(), runs);
+        let runs = self.runs(&filter).await?.items;
+        let decisions = runs.iter().flat_map(|run| &run.decisions);
+        let seen: BTreeSet<&RecordId> =
+            decisions.flat_map(|decision| &decision.candidates).map(|note| &note.id).collect();
+        let filter = RecordFilter { kinds: Kind::GUIDING.to_vec(), ..self.every_record() };
+        let mut unseen = Vec::new();
+        let mut after = None;
+        loop {
+            let page = self.scan(&ScanRequest { filter: filter.clone(), after, limit: PAGE }).await?;
+            unseen.extend(page.items.into_iter().map(|record| record.id).filter(|id| !seen.contains(id)));
+            let Some(next) = page.next else { return Ok(unseen) };
+            after = Some(RecordId::new(next)?);
+        }
     }
 
     /// A run of this tenant.

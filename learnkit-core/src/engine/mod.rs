@@ -162,8 +162,10 @@ impl LearnKit {
         let abandoned = std::mem::take(&mut *lock(&self.inner.abandoned));
         let mut lost = 0;
         for ended in abandoned {
-            let learned = learn::learn(ended, &Outcome::cancelled()).await;
-            lost += usize::from(matches!(learned.fate, learn::Fate::Lost(_)));
+            if let learn::Fate::Lost(error) = learn::learn(&ended, &Outcome::cancelled()).await.fate {
+                tracing::warn!(run = %ended.run_id, %error, "a cancelled run could not be stored");
+                lost += 1;
+            }
         }
         lost
     }

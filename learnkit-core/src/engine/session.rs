@@ -71,7 +71,15 @@ pub struct Session {
     tracker: ToolTracker,
     started: Timestamp,
     state: Mutex<State>,
-    finishing: tokio::sync::Mutex<Option<RunReport>>,
+    finishing: tokio::sync::Mutex<Finishing>,
+}
+
+/// The end of a session. It is kept until the report is there, so that a `finish` whose future is
+/// dropped can be called again.
+#[derive(Debug, Default)]
+struct Finishing {
+    ended: Option<Ended>,
+    report: Option<RunReport>,
 }
 
 /// What a session knows so far.
@@ -89,7 +97,6 @@ pub(super) struct State {
     pub(super) synthesis_calls: u32,
     pub(super) answer: Option<(String, AnswerSource)>,
     pub(super) warnings: Vec<String>,
-    closed: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,7 +125,7 @@ impl LearnKit {
             tracker: ToolTracker::new(Arc::clone(&self.inner.clock)),
             started: self.now(),
             state: Mutex::new(State::fresh()),
-            finishing: tokio::sync::Mutex::new(None),
+            finishing: tokio::sync::Mutex::default(),
         })
     }
 }
@@ -210,16 +217,17 @@ impl Session {
 
     /// Gates the run, learns from it and stores it. A second call returns the first report.
     ///
-    /// Never fails: what could not be stored is a warning of the report.
+    /// Never fails: what could not be stored is a warning of the report. A dropped future leaves
+    /// the run either stored or not; calling it again gives the report.
     pub async fn finish(&self, outcome: &Outcome) -> RunReport {
         let mut finishing = self.finishing.lock().await;
-        if let Some(report) = finishing.as_ref() {
+        if let Some(report) = &finishing.report {
             return report.clone();
         }
         self.kit.finish_abandoned().await;
-        let ended = self.end();
+        let ended = finishing.ended.get_or_insert_with(|| self.end());
         let report = learn(ended, outcome).await.report;
-        *finishing = Some(report.clone());
+        *finishing = Finishing { ended: None, report: Some(report.clone()) };
         lock(&self.kit.inner.open_runs).remove(&self.run_id);
         report
     }
@@ -277,14 +285,14 @@ impl Session {
 
     fn end(&self) -> Ended {
         let mut state = self.caught_up();
-        state.closed = true;
         Ended {
             kit: self.kit.clone(),
             task: self.task.clone(),
             run_id: self.run_id.clone(),
             calls: self.tracker.calls(),
+            turns: self.tracker.turns(),
             started: self.started,
-            state: std::mem::replace(&mut *state, State::closed()),
+            state: std::mem::replace(&mut *state, State::fresh()),
         }
     }
 }
@@ -292,11 +300,12 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         lock(&self.kit.inner.open_runs).remove(&self.run_id);
-        let unfinished = !lock(&self.state).closed;
-        if unfinished && self.tracker.call_count() > 0 {
-            let ended = self.end();
-            lock(&self.kit.inner.abandoned).push(ended);
-        }
+        let finishing = std::mem::take(self.finishing.get_mut());
+        let unfinished = finishing.ended.or_else(|| {
+            let is_open = finishing.report.is_none() && self.tracker.call_count() > 0;
+            is_open.then(|| self.end())
+        });
+        lock(&self.kit.inner.abandoned).extend(unfinished);
     }
 }
 
@@ -320,7 +329,6 @@ impl State {
             synthesis_calls: 0,
             answer: None,
             warnings: Vec::new(),
-            closed: false,
         }
     }
 
@@ -330,10 +338,6 @@ impl State {
         let mut state = Self { phase: Phase::Planning, reason: reason.clone(), ..Self::fresh() };
         state.note(0, "learn", &reason);
         state
-    }
-
-    fn closed() -> Self {
-        Self { closed: true, phase: Phase::Planning, ..Self::fresh() }
     }
 
     fn start(&mut self, choice: Choice) {

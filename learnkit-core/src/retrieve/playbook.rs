@@ -168,6 +168,7 @@ fn label(record: &Record) -> String {
     format!("[{kind}, {}{probation}]", record.trust)
 }
 
+/// What to do or avoid comes first, because a long line is cut at its end.
 fn one_line(record: &Record) -> String {
     let text = match &record.content {
         Content::Skill(skill) => {
@@ -175,13 +176,13 @@ fn one_line(record: &Record) -> String {
                 .procedure
                 .as_ref()
                 .map_or_else(|| skill.steps.join(" → "), |procedure| procedure.tools().join(" → "));
-            format!("{}: {steps}", skill.trigger)
+            format!("{steps}: {}", skill.trigger)
         }
         Content::Fact(fact) => match &fact.source {
             Some(source) => format!("{} (source: {source})", fact.statement),
             None => fact.statement.clone(),
         },
-        Content::Failure(failure) => format!("{}; avoid: {}", failure.description, failure.what_to_avoid),
+        Content::Failure(failure) => format!("{}, in: {}", failure.what_to_avoid, failure.description),
         Content::Strategy(strategy) => format!("{}: {}", strategy.goal, strategy.phases.join(" → ")),
         Content::Preference(preference) => format!("{}: {}", preference.key, preference.value),
         Content::Trace(trace) => format!("{}: {}", trace.task, trace.calls.join(" → ")),

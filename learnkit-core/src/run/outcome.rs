@@ -95,8 +95,8 @@ impl Gate {
     }
 
     /// The score of tool outcomes alone; see [`outcome_score`].
-    pub fn of_calls(calls: &[ToolCall], has_answer: bool) -> Self {
-        let Some(tally) = Tally::of(calls) else {
+    pub fn of_calls(calls: &[ToolCall], turns: u32, has_answer: bool) -> Self {
+        let Some(tally) = Tally::of(calls, turns) else {
             return Self { score: None, source: GateSource::Abstained, reason: "nothing captured".to_owned() };
         };
         let (score, reason) = tally.score(has_answer);
@@ -123,9 +123,10 @@ impl Gate {
 ///
 /// 5 when every error was later overcome by the same tool, something productive was called in every
 /// user turn, and an answer was given. Each overcome error costs 0.5, not below 3.5. An error left
-/// standing or a turn with nothing productive gives at most 2, no answer at most 3.
-pub fn outcome_score(calls: &[ToolCall], has_answer: bool) -> Option<f64> {
-    Gate::of_calls(calls, has_answer).score
+/// standing or a turn with nothing productive gives at most 2, no answer at most 3. `turns` is the
+/// number of user turns, at least 1.
+pub fn outcome_score(calls: &[ToolCall], turns: u32, has_answer: bool) -> Option<f64> {
+    Gate::of_calls(calls, turns, has_answer).score
 }
 
 /// What the score counts.
@@ -137,9 +138,9 @@ struct Tally {
 }
 
 impl Tally {
-    fn of(calls: &[ToolCall]) -> Option<Self> {
+    fn of(calls: &[ToolCall], turns: u32) -> Option<Self> {
         let calls: Vec<&ToolCall> = calls.iter().filter(|call| call.parent.is_none()).collect();
-        let last_turn = calls.iter().map(|call| call.turn).max()?;
+        calls.first()?;
         let mut tally = Self { standing: Vec::new(), overcome: 0, idle_turn: None };
         for (at, call) in calls.iter().enumerate() {
             if call.status.is_ok() {
@@ -153,7 +154,7 @@ impl Tally {
             }
         }
         tally.idle_turn =
-            (0..=last_turn).find(|turn| !calls.iter().any(|call| call.turn == *turn && call.is_productive()));
+            (0..turns.max(1)).find(|turn| !calls.iter().any(|call| call.turn == *turn && call.is_productive()));
         Some(tally)
     }
 

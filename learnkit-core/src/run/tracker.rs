@@ -158,6 +158,11 @@ impl ToolTracker {
         self.locked(|log| log.turn += 1);
     }
 
+    /// How many user turns there were, at least 1.
+    pub fn turns(&self) -> u32 {
+        self.locked(|log| log.turn + 1)
+    }
+
     /// The calls so far, in the order they started; a pending call shows as failed.
     pub fn calls(&self) -> Vec<ToolCall> {
         self.locked(|log| log.calls.iter().map(|slot| slot.call.clone()).collect())
@@ -178,7 +183,7 @@ impl ToolTracker {
 
     /// The score of the run so far by its tool outcomes; see [`outcome_score`].
     pub fn outcome_score(&self, has_answer: bool) -> Option<f64> {
-        outcome_score(&self.calls(), has_answer)
+        outcome_score(&self.calls(), self.turns(), has_answer)
     }
 
     fn address(&self) -> usize {
@@ -361,7 +366,10 @@ mod tests {
         assert_eq!(tracker.outcome_score(true), Some(4.5));
         assert_eq!(tracker.outcome_score(false), Some(3.0));
         tracker.next_turn();
+        assert_eq!(tracker.outcome_score(true), Some(2.0));
+        tracker.record("query", json!({}), "[2]");
         assert_eq!(tracker.outcome_score(true), Some(4.5));
+        tracker.next_turn();
         let explore = ToolAnnotations { exploration: true, ..ToolAnnotations::default() };
         tracker.begin(CallDraft::new("ls", json!({})).with_annotations(explore)).finish("[]".into(), None);
         assert_eq!(tracker.outcome_score(true), Some(2.0));

@@ -36,11 +36,10 @@ pub const CASES: &[Case] = crate::__behaviour_cases!(names);
 /// case needs what is missing, the test checks that the backend refuses it with `Unsupported`.
 ///
 /// ```
-/// use learnkit_core::MemoryStore;
-/// use learnkit_core::backend::Store;
-///
 /// mod behaviour {
-///     # use learnkit_core::{MemoryStore, backend::Store};
+///     use learnkit_core::MemoryStore;
+///     use learnkit_core::backend::Store;
+///
 ///     learnkit_core::testing::behaviour_suite! {
 ///         backend: async { Store::of(MemoryStore::new()) },
 ///         capabilities: MemoryStore::CAPABILITIES,

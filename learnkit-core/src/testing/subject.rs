@@ -119,6 +119,20 @@ mod tests {
         check(async { Store::of(MemoryStore::new()) }, declared, Need::Nothing, |_| async { Ok(()) });
     }
 
+    #[test]
+    fn each_capability_that_is_missing_turns_its_cases_into_twins() {
+        let can = MemoryStore::CAPABILITIES;
+        let unmet = |can: Capabilities| {
+            let needs = [Need::Nothing, Need::Condition, Need::Search, Need::Filter, Need::Runs];
+            needs.into_iter().filter(|need| !need.is_met_by(can)).collect::<Vec<_>>()
+        };
+        assert_eq!(unmet(can), []);
+        assert_eq!(unmet(Capabilities { conditional_put: false, ..can }), [Need::Condition]);
+        assert_eq!(unmet(Capabilities { full_text: false, ..can }), [Need::Search, Need::Filter]);
+        assert_eq!(unmet(Capabilities { metadata_filter: false, ..can }), [Need::Filter]);
+        assert_eq!(unmet(Capabilities { runs: false, ..can }), [Need::Runs]);
+    }
+
     #[tokio::test]
     #[should_panic(expected = "Unsupported")]
     async fn a_backend_that_does_what_it_does_not_declare_fails_the_twin() {

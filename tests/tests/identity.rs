@@ -1,0 +1,133 @@
+//! Exact means exact, on the cases and the real runs that are vendored in `tests/data`.
+
+use std::io::Read as _;
+use std::path::PathBuf;
+
+use learnkit::adapters::wire;
+use learnkit::conversation::RecordedRun;
+use learnkit::engine::RunReport;
+use learnkit::record::AgentName;
+use learnkit::run::Mode;
+use learnkit::task::canonical;
+use learnkit::{Json, Task};
+use learnkit_tests::memory;
+
+fn data(name: &str) -> String {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("data").join(name);
+    let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let mut text = String::new();
+    if name.ends_with(".gz") {
+        flate2::read::GzDecoder::new(bytes.as_slice()).read_to_string(&mut text).unwrap();
+    } else {
+        text = String::from_utf8(bytes).unwrap();
+    }
+    text
+}
+
+fn rows(name: &str) -> Vec<serde_json::Value> {
+    data(name).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[tokio::test]
+async fn a1_a2_a3_f01_no_near_miss_is_exact() {
+    let (memory, _) = memory().await;
+    let rows = rows("near_miss.jsonl");
+    assert_eq!(rows.len(), 181);
+    for row in rows {
+        let [a, b] = ["a", "b"].map(|side| memory.key(&Task::new(row[side].as_str().unwrap())));
+        assert_ne!(a, b, "{row}");
+    }
+}
+
+#[tokio::test]
+async fn every_true_repeat_is_exact() {
+    let (memory, _) = memory().await;
+    let rows = rows("true_repeat.jsonl");
+    assert_eq!(rows.len(), 32);
+    for row in rows {
+        let [a, b] = ["a", "b"].map(|side| Task::new(row[side].as_str().unwrap()));
+        assert_eq!(memory.key(&a), memory.key(&b), "{row}");
+        assert_eq!(a.canonical(), b.canonical());
+        assert_eq!(canonical(&a.canonical()), a.canonical());
+    }
+}
+
+/// Every recorded run of a file.
+fn recorded(name: &str) -> Vec<RecordedRun> {
+    let entries = wire::read(&data(name), name, "2026-01-05T08:00:00Z".parse().unwrap());
+    entries.into_iter().map(|entry| entry.outcome.unwrap()).collect()
+}
+
+#[tokio::test]
+async fn every_repeat_of_a_real_success_plans_the_distilled_calls_of_one_recorded_success() {
+    let (memory, _) = memory().await;
+    let mut learned: Vec<(RecordedRun, RunReport)> = Vec::new();
+    for run in recorded("tau_airline_runs.jsonl.gz") {
+        let report = memory.learn_recorded(run.clone()).await.unwrap().unwrap();
+        learned.push((run, report));
+    }
+    assert_eq!(learned.len(), 12);
+    let mut replays = 0;
+    for (run, report) in learned.iter().filter(|(_, report)| report.gate.score == Some(5.0)) {
+        let inspection = memory.inspect(run.task.clone()).await.unwrap();
+        if run.calls.iter().all(|call| !call.status.is_ok()) {
+            assert!(report.warnings.iter().any(|warning| warning.contains("nothing captured")));
+            continue;
+        }
+        assert_eq!(inspection.mode, Mode::Replay, "{}", inspection.reason);
+        replays += 1;
+        let planned: Vec<(String, Json)> =
+            inspection.plan.iter().map(|line| (line.tool.clone(), line.arguments.json().unwrap())).collect();
+        let same_task =
+            learned.iter().filter(|(other, report)| other.task == run.task && report.gate.score == Some(5.0));
+        let mut recorded = same_task.map(|(other, _)| cleaned(other));
+        assert!(recorded.any(|calls| calls == planned), "{planned:?}");
+    }
+    // One of the ten successes made no call.
+    assert_eq!(replays, 9);
+}
+
+/// The calls that worked, without consecutive exact repeats: written here anew, so that the
+/// distiller is checked against something else than itself.
+fn cleaned(run: &RecordedRun) -> Vec<(String, Json)> {
+    let mut calls: Vec<(String, Json, String)> = Vec::new();
+    for call in run.calls.iter().filter(|call| call.status.is_ok()) {
+        let next = (call.tool.clone(), call.arguments.json().unwrap(), call.output.as_text().to_owned());
+        if calls.last() != Some(&next) {
+            calls.push(next);
+        }
+    }
+    calls.into_iter().map(|(tool, arguments, _)| (tool, arguments)).collect()
+}
+
+#[tokio::test]
+async fn f01_no_adversarial_pair_with_different_text_replays() {
+    let (memory, _) = memory().await;
+    let rows = rows("adversarial_pairs.jsonl.gz");
+    assert_eq!(rows.len(), 140);
+    for (n, row) in rows.iter().enumerate() {
+        // Each pair has an agent of its own, so that only its own text could match.
+        let memory = memory.with_agent(AgentName::new(format!("pair-{n}")).unwrap());
+        let a = row["a"]["text"].as_str().unwrap();
+        let session = memory.session(Task::new(a), learnkit::engine::SessionOptions::default()).unwrap();
+        session.tracker().record("procedure_of_a", serde_json::json!({"pair": n}), "done");
+        session.finish(&learnkit::engine::Outcome::answered("done")).await;
+        assert_eq!(memory.inspect(a).await.unwrap().mode, Mode::Replay, "{a}");
+        let b = memory.inspect(row["b"]["text"].as_str().unwrap()).await.unwrap();
+        assert_ne!(b.mode, Mode::Replay, "{row}");
+    }
+}
+
+#[tokio::test]
+async fn f23_learning_the_same_recording_twice_changes_nothing() {
+    let (memory, _) = memory().await;
+    for run in recorded("tau_airline_runs.jsonl.gz") {
+        assert!(memory.learn_recorded(run).await.unwrap().is_some());
+    }
+    let all = learnkit::backend::ScanRequest { filter: memory.every_record(), after: None, limit: 10_000 };
+    let before = memory.scan(&all).await.unwrap().items;
+    for run in recorded("tau_airline_runs.jsonl.gz") {
+        assert_eq!(memory.learn_recorded(run).await.unwrap(), None);
+    }
+    assert_eq!(memory.scan(&all).await.unwrap().items, before);
+}

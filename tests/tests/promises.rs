@@ -1,0 +1,125 @@
+//! Memory that is slow, broken or unreachable turns into a cold run plus a warning.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use learnkit::backend::{
+    BackendInfo, Batch, Capabilities, Committed, ExactQuery, MemoryBackend, Page, RunFilter, RunStore, ScanRequest,
+    Scored, SearchQuery, Store,
+};
+use learnkit::config::Settings;
+use learnkit::record::{Record, RecordId, RunId, Tenant};
+use learnkit::run::{Mode, StoredRun};
+use learnkit::{Error, ErrorKind, LearnKit, Result, async_trait};
+use learnkit_tests::{Script, World, run};
+use serde_json::json;
+
+/// A store that fails or hangs at every call.
+#[derive(Debug, Clone, Copy)]
+enum Broken {
+    Failing,
+    Hanging,
+}
+
+impl Broken {
+    async fn fail<T>(self) -> Result<T> {
+        match self {
+            Self::Failing => Err(Error::new(ErrorKind::Unavailable, "the disk is gone")),
+            Self::Hanging => std::future::pending().await,
+        }
+    }
+}
+
+#[async_trait]
+impl MemoryBackend for Broken {
+    fn info(&self) -> BackendInfo {
+        BackendInfo { scheme: "broken", location: String::new() }
+    }
+    fn capabilities(&self) -> Capabilities {
+        learnkit::MemoryStore::CAPABILITIES
+    }
+    async fn commit(&self, _: &Batch) -> Result<Committed> {
+        self.fail().await
+    }
+    async fn get(&self, _: &Tenant, _: &RecordId) -> Result<Option<Record>> {
+        self.fail().await
+    }
+    async fn delete(&self, _: &Tenant, _: &RecordId) -> Result<bool> {
+        self.fail().await
+    }
+    async fn lookup(&self, _: &ExactQuery) -> Result<Vec<Record>> {
+        self.fail().await
+    }
+    async fn search(&self, _: &SearchQuery) -> Result<Vec<Scored<Record>>> {
+        self.fail().await
+    }
+    async fn scan(&self, _: &ScanRequest) -> Result<Page<Record>> {
+        self.fail().await
+    }
+}
+
+#[async_trait]
+impl RunStore for Broken {
+    async fn finish_run(&self, _: &StoredRun) -> Result<bool> {
+        self.fail().await
+    }
+    async fn update_run(&self, _: &StoredRun) -> Result<bool> {
+        self.fail().await
+    }
+    async fn get_run(&self, _: &Tenant, _: &RunId) -> Result<Option<StoredRun>> {
+        self.fail().await
+    }
+    async fn list_runs(&self, _: &RunFilter) -> Result<Page<StoredRun>> {
+        self.fail().await
+    }
+    async fn delete_run(&self, _: &Tenant, _: &RunId) -> Result<bool> {
+        self.fail().await
+    }
+}
+
+async fn memory(broken: Broken) -> LearnKit {
+    let settings = Settings { memory_deadline: Duration::from_millis(20), ..Settings::default() };
+    LearnKit::builder().store(Store::of(broken)).settings(settings).build().await.unwrap()
+}
+
+#[tokio::test]
+async fn f38_a_store_that_fails_or_hangs_costs_a_warning_and_never_the_task() {
+    for broken in [Broken::Failing, Broken::Hanging] {
+        let memory = memory(broken).await;
+        let world = World::new([("ping", json!("pong"))]);
+        let report = run(&memory, "ping", &world, &Script::new([("ping", json!({}))], "up")).await.unwrap();
+        assert_eq!((report.mode, report.answer.as_deref(), report.tool_calls), (Mode::Cold, Some("up"), 1));
+        assert_eq!(report.warnings.len(), 2, "{:?}", report.warnings);
+        assert!(report.warnings[0].contains("could not be read"), "{:?}", report.warnings);
+        assert!(report.warnings[1].contains("was not stored"), "{:?}", report.warnings);
+        assert_eq!(report.learned, []);
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_setting_is_refused_by_name() {
+    for settings in [
+        Settings { quality_threshold: f64::NAN, ..Settings::default() },
+        Settings { holdout_rate: 1.5, ..Settings::default() },
+        Settings { memory_deadline: Duration::ZERO, ..Settings::default() },
+    ] {
+        let error = LearnKit::builder().backend("memory:").settings(settings).build().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Config);
+    }
+}
+
+#[test]
+fn building_outside_a_runtime_is_an_error_and_not_a_panic() {
+    let mut build = Box::pin(LearnKit::builder().backend("memory:").build());
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    let std::task::Poll::Ready(result) = build.as_mut().poll(&mut context) else { panic!("it must not wait") };
+    assert_eq!(result.unwrap_err().kind(), ErrorKind::Config);
+}
+
+#[tokio::test]
+async fn the_engine_is_shared_between_threads() {
+    fn check<T: Send + Sync + 'static>(_: &T) {}
+    let memory = memory(Broken::Failing).await;
+    check(&memory);
+    check(&Arc::new(memory));
+}
