@@ -116,7 +116,7 @@ impl Shell {
     /// The id of the newest record of a kind.
     pub(crate) fn record(&self, kind: &str) -> String {
         let list = self.json(&["records", "list", "--kind", kind]);
-        list["records"][0]["id"].as_str().unwrap().to_owned()
+        list.pointer("/records/0/id").unwrap().as_str().unwrap().to_owned()
     }
 
     fn resolved(&self, arg: &str) -> String {
@@ -141,7 +141,7 @@ impl Ran {
             shown.push_str("--- stderr\n");
             shown.push_str(&self.stderr);
         }
-        shown.push_str(&format!("--- exit {}\n", self.code));
+        let shown = format!("{shown}--- exit {}\n", self.code);
         let mut shown = shown.replace(&self.folder, "<folder>");
         for (pattern, mask) in [
             (r"\b(skill|fail|trace|run)_[0-9a-f]{32}", "${1}_<id>"),
