@@ -29,6 +29,7 @@ pub(crate) struct Cli {
 
 /// What every command takes, before or after its name.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Global options")]
 pub(crate) struct GlobalArgs {
     /// The store, such as `sqlite:learnkit.db`; without it `LEARNKIT_BACKEND` names it, and without that
     /// it is `sqlite:learnkit.db`
@@ -44,6 +45,7 @@ pub(crate) struct GlobalArgs {
 
 /// Who asks, and which words of a task are data.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Identity")]
 pub(crate) struct IdentityArgs {
     /// `public`, `team:NAME` or `user:NAME` [default: team:default]
     #[arg(long, global = true, value_name = "SCOPE")]

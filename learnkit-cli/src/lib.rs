@@ -16,8 +16,8 @@ use std::ffi::OsString;
 use std::io::BufRead;
 use std::process::ExitCode;
 
-use clap::Parser as _;
 use clap::error::ErrorKind as ClapKind;
+use clap::{CommandFactory as _, FromArgMatches as _};
 use learnkit::{Error, ErrorKind};
 use serde_json::json;
 
@@ -25,6 +25,9 @@ use crate::args::{Cli, GlobalArgs};
 use crate::failure::{Ending, Failure, Outcome, complaint};
 pub use crate::io::{Io, Terminal, Variable};
 use crate::output::{Format, Output, error_object};
+
+/// Help lines are at most so long.
+const HELP_WIDTH: usize = 100;
 
 /// Everything a command works with.
 pub(crate) struct Context<'a> {
@@ -50,7 +53,7 @@ pub fn run(args: impl IntoIterator<Item = impl Into<OsString>>, io: Io<'_>) -> E
     if args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json") {
         out.format = Format::Json;
     }
-    let (outcome, mut out) = match Cli::try_parse_from(args) {
+    let (outcome, mut out) = match parse(args, terminal) {
         Ok(Cli { global, command }) => {
             let mut context = Context { stdin, out, variable, global };
             let outcome = start(&command, &mut context);
@@ -67,6 +70,12 @@ pub fn run(args: impl IntoIterator<Item = impl Into<OsString>>, io: Io<'_>) -> E
         Ok(Ending::Bad) => 1,
         Err(failure) => told(&failure, &mut out),
     })
+}
+
+/// Reads the command line; help is wrapped for the terminal at hand, not for one that clap finds.
+fn parse(args: Vec<OsString>, terminal: Terminal) -> Result<Cli, clap::Error> {
+    let width = terminal.width.map_or(HELP_WIDTH, usize::from).min(HELP_WIDTH);
+    Cli::from_arg_matches(&Cli::command().term_width(width).try_get_matches_from(args)?)
 }
 
 /// Runs the command on a runtime of its own.

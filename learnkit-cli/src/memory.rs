@@ -45,7 +45,7 @@ pub(crate) async fn open(context: &Context<'_>, identity: Option<&IdentityArgs>,
 }
 
 fn missing(error: Error) -> Failure {
-    let message = "there is no memory here; `learnkit learn PATH` makes one, --backend names another";
+    let message = "no memory to open; `learnkit learn PATH` makes one, --backend names another";
     Error::new(ErrorKind::NotFound, message).with_source(error).into()
 }
 

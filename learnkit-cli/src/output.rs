@@ -111,12 +111,14 @@ impl<'a> Output<'a> {
 
     /// Says something on the side: on the standard error, for programs too.
     pub(crate) fn note(&mut self, note: impl Display) {
+        self.catch_up();
         // Where the standard error is gone nobody can be told.
         let _ = writeln!(self.stderr, "learnkit: {}", text::line(&note.to_string()));
     }
 
     /// Says what failed, in one line.
     pub(crate) fn error(&mut self, message: &str) {
+        self.catch_up();
         let message = text::line(message);
         let _ = if self.has_error_colours() {
             writeln!(self.stderr, "\u{1b}[1;31mlearnkit:\u{1b}[0m {message}")
@@ -135,6 +137,14 @@ impl<'a> Output<'a> {
         let written = if self.closed { Ok(()) } else { self.stdout.flush() };
         let _ = self.stderr.flush();
         self.checked(written)
+    }
+
+    /// Writes out results before something is said about them, so that a terminal shows both in order.
+    fn catch_up(&mut self) {
+        if !self.closed {
+            // A failure comes again with the next line, where it is told.
+            let _ = self.stdout.flush();
+        }
     }
 
     fn checked(&mut self, written: std::io::Result<()>) -> Result<(), Error> {

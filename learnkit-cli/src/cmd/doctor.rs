@@ -120,7 +120,10 @@ impl Contents {
                 *self.by_kind.entry(record.kind().as_str()).or_default() += 1;
                 *self.by_status.entry(record.status.as_str()).or_default() += 1;
             }
-            problems.extend(page.skipped.iter().map(|row| format!("record `{}`: {}", row.id, row.reason)));
+            problems.extend(page.skipped.iter().map(|row| {
+                let way_out = "`learnkit records delete` removes it";
+                format!("record `{}` cannot be read; {way_out}: {}", row.id, row.reason)
+            }));
             let Some(next) = page.next else { return Ok(()) };
             after = Some(RecordId::new(next)?);
         }
@@ -131,7 +134,7 @@ impl Contents {
         loop {
             let page = memory.runs(&filter).await?;
             self.runs += as_count(page.items.len());
-            problems.extend(page.skipped.iter().map(|row| format!("run `{}`: {}", row.id, row.reason)));
+            problems.extend(page.skipped.iter().map(|row| format!("run `{}` cannot be read: {}", row.id, row.reason)));
             if self.last_run.is_none() {
                 self.last_run = page.items.into_iter().next();
             }

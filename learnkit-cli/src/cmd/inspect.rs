@@ -2,7 +2,7 @@
 
 use learnkit::engine::Inspection;
 
-use super::{CANDIDATE_HEADER, EXISTING, candidate_rows};
+use super::{CANDIDATE_HEADER, EXISTING, as_count, candidate_rows, counted, score};
 use crate::args::InspectArgs;
 use crate::failure::{Ending, Failure, Outcome};
 use crate::output::Output;
@@ -49,9 +49,8 @@ fn show(inspection: &Inspection, out: &mut Output<'_>) -> Outcome<()> {
     if !inspection.near.is_empty() {
         out.heading("near records of other agents, which do not guide this one")?;
         let near = inspection.near.iter();
-        let rows = near.map(|near| {
-            [near.id.to_string(), near.agent.to_string(), format!("{:.2}", near.score), text::short(&near.headline)]
-        });
+        let rows = near
+            .map(|near| [near.id.to_string(), near.agent.to_string(), score(near.score), text::short(&near.headline)]);
         out.table(["ID", "AGENT", "SCORE", "WHAT"], rows.collect())?;
     }
     Ok(())
@@ -74,8 +73,8 @@ fn show_playbook(inspection: &Inspection, out: &mut Output<'_>) -> Outcome<()> {
     if playbook.text.is_empty() {
         return Ok(());
     }
-    let (records, tokens) = (playbook.records.len(), playbook.tokens);
-    out.heading(&format!("playbook ({records} records, about {tokens} tokens)"))?;
+    let records = counted(as_count(playbook.records.len()), "record", "records");
+    out.heading(&format!("playbook ({records}, about {} tokens)", playbook.tokens))?;
     out.line(text::lines(&playbook.text))?;
     Ok(())
 }

@@ -117,27 +117,30 @@ impl Lessons<'_> {
             Source::File(path) => {
                 let file = self.progress.wrap_read(open(path).map_err(Stop::Input)?);
                 let input = unpacked(file, name).map_err(Stop::Input)?;
-                self.learn_runs(Reader::new(input, name, Timestamp::now()), tally, context).await
+                self.learn_runs(name, input, tally, context).await
             }
             Source::Stdin => {
                 // Taken out, because the context is needed while it is read.
                 let mut stdin = std::mem::replace(&mut context.stdin, Box::new(std::io::empty()));
                 let input = unpacked(self.progress.wrap_read(&mut stdin), name).map_err(Stop::Input)?;
-                self.learn_runs(Reader::new(input, name, Timestamp::now()), tally, context).await
+                self.learn_runs(name, input, tally, context).await
             }
         }
     }
 
     async fn learn_runs(
         &mut self,
-        reader: Reader<impl BufRead>,
+        name: &str,
+        input: impl BufRead,
         tally: &mut Tally,
         context: &Context<'_>,
     ) -> Result<(), Stop> {
-        for Entry { place, outcome } in reader {
+        for Entry { place, outcome } in Reader::new(input, name, Timestamp::now()) {
             let run = match outcome.and_then(|run| self.with_parameters(run)) {
                 Ok(run) => run,
-                Err(error) if is_input_failure(error.kind()) => return Err(Stop::Input(error)),
+                Err(error) if is_input_failure(error.kind()) => {
+                    return Err(Stop::Input(error.with_context("path", name)));
+                }
                 Err(error) => {
                     tally.not_learned(NotLearned::because_of(&error), error.chain(), place);
                     continue;

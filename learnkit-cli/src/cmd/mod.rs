@@ -47,11 +47,16 @@ fn note_skipped(skipped: &[SkippedRow], out: &mut Output<'_>) {
 /// Candidates as rows of a table.
 fn candidate_rows(candidates: &[CandidateNote]) -> Vec<[String; 5]> {
     let row = |candidate: &CandidateNote| {
-        let score = candidate.score.map_or_else(|| "-".to_owned(), |score| format!("{score:.2}"));
+        let score = candidate.score.map_or_else(|| "-".to_owned(), score);
         let how = if candidate.exact { "exact" } else { "similar" };
         [candidate.id.to_string(), candidate.kind.to_string(), how.to_owned(), score, candidate.note.clone()]
     };
     candidates.iter().map(row).collect()
+}
+
+/// A relevance; those of a small store are tiny.
+fn score(score: f64) -> String {
+    if score.abs() >= 0.01 { format!("{score:.2}") } else { format!("{score:.1e}") }
 }
 
 /// The header of [`candidate_rows`].

@@ -18,7 +18,8 @@ pub(super) async fn run(args: &ReportArgs, context: &mut Context<'_>) -> Outcome
         out.json(&json!({ "run_id": args.run, "reported": word, "changes": changes }))?;
         return Ok(Ending::Good);
     }
-    out.line(format_args!("reported {word} of {}; {} records changed", args.run, changes.len()))?;
+    let count = super::counted(super::as_count(changes.len()), "record", "records");
+    out.line(format_args!("reported {word} of {}; {count} changed", args.run))?;
     for change in &changes {
         out.line(format_args!("  {}  {}", change.id, crate::text::line(&change.change)))?;
     }

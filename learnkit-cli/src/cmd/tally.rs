@@ -145,7 +145,7 @@ impl Tally {
         let counts = [
             (self.learned, "learned"),
             (self.repeated, "repeated"),
-            (self.failures, "failures stored"),
+            (self.failures, if self.failures == 1 { "failure stored" } else { "failures stored" }),
             (self.known, "already learned"),
             (self.count(NotLearned::NoLesson), NotLearned::NoLesson.words()),
             (self.count(NotLearned::Skipped), NotLearned::Skipped.words()),

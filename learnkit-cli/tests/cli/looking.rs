@@ -1,0 +1,180 @@
+//! `inspect`, `key`, `records` and `runs`: what is shown, to people and to programs.
+
+use learnkit_cli::Terminal;
+use serde_json::{Value, json};
+
+use crate::support::{Shell, data};
+
+const MAILER: [&str; 2] = ["--agent", "mailer"];
+
+#[test]
+fn inspect_shows_the_plan_of_an_exact_task() {
+    let shell = Shell::taught();
+    let args = ["inspect", "Email the weekly report", MAILER[0], MAILER[1]];
+    shell.run(&args).matches("inspect_exact");
+    let object = shell.json(&args);
+    assert_eq!((&object["mode"], &object["trust"]), (&json!("replay"), &json!("verified")));
+    assert_eq!(object["plan"][1]["guards"], 1);
+}
+
+#[test]
+fn inspect_of_a_near_miss_guides_and_names_records_of_other_agents() {
+    let shell = Shell::taught();
+    shell.run(&["inspect", "Email the weekly reports", MAILER[0], MAILER[1]]).matches("inspect_near_miss");
+    let object = shell.json(&["inspect", "Email the weekly report"]);
+    assert_ne!(object["mode"], "replay", "another agent's procedure does not replay");
+    let near = object["near"].as_array().unwrap();
+    assert!(near.iter().any(|near| near["agent"] == "mailer"), "{object}");
+}
+
+#[test]
+fn inspect_wraps_its_tables_at_the_width_of_a_terminal() {
+    let mut shell = Shell::taught();
+    shell.terminal = Terminal { stdout: true, stderr: true, width: Some(72) };
+    let shown = shell.ok(&["inspect", "Email the weekly report", MAILER[0], MAILER[1]]);
+    let table = shown.lines().skip_while(|line| !line.contains("plan")).take_while(|line| !line.contains("candidates"));
+    assert!(table.clone().all(|line| line.chars().count() <= 72), "{shown}");
+    assert!(table.into_iter().any(|line| line.contains('─')), "{shown}");
+    assert!(shown.contains("\u{1b}[1mplan"), "{shown:?}");
+}
+
+#[test]
+fn no_color_switches_colours_off() {
+    let mut shell = Shell::taught();
+    shell.terminal = Terminal { stdout: true, stderr: true, width: None };
+    shell.variables.push(("NO_COLOR", "1".to_owned()));
+    let ran = shell.run(&["inspect", "Email the weekly report", MAILER[0], MAILER[1]]);
+    assert!(!format!("{}{}", ran.stdout, ran.stderr).contains('\u{1b}'), "{ran:?}");
+    assert!(!shell.run(&["--help"]).stdout.contains('\u{1b}'));
+    assert!(!shell.run(&["--bogus"]).stderr.contains('\u{1b}'));
+}
+
+#[test]
+fn stored_text_cannot_act_on_the_terminal() {
+    let shell = Shell::new();
+    let row = json!({ "task": "Clear \u{1b}[2J it\nnow", "success": true, "answer": "\u{1b}]0;x\u{7}ok",
+        "calls": [{ "tool": "t\u{1b}c", "arguments": {}, "result": "\u{9b}31m" }] });
+    shell.write("row.jsonl", row.to_string());
+    let run = |args: &[&str]| shell.ok(args);
+    let shown = [run(&["learn", "row.jsonl"]), run(&["records", "list"]), run(&["runs", "list"])].concat();
+    let skill = run(&["records", "show", &shell.record("skill")]);
+    let task = shell.ok(&["inspect", "Clear \u{1b}[2J it\nnow"]);
+    let key = shell.run_with(&["key"], "Clear \u{1b}[2J\u{2028} it\n").stdout;
+    for text in [shown, skill, task, key] {
+        assert!(!text.chars().any(|char| char.is_control() && !matches!(char, '\n' | '\t')), "{text:?}");
+    }
+}
+
+#[test]
+fn key_prints_one_line_for_each_task_and_opens_no_store() {
+    let shell = Shell::new();
+    let input = "Email  the report.\r\n\"two\\nlines\"\n\"quoted\" word\n\n\"no end\nlast";
+    shell.run_with(&["key", "--agent", "mailer"], input).matches("key");
+    let ran = shell.run_with(&["key", "--json", "--backend", "unlinked:x"], "\"a\\tb\"\nc.\n");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let rows: Vec<Value> = ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(
+        (&rows[0]["text"], &rows[1]["text"], &rows[1]["canonical"]),
+        (&json!("a\tb"), &json!("c."), &json!("c"))
+    );
+    assert!(!shell.has_database());
+}
+
+#[test]
+fn key_tells_every_near_miss_apart_and_no_true_repeat() {
+    let shell = Shell::new();
+    for (cases, is_same) in [("near_miss.jsonl", false), ("true_repeat.jsonl", true)] {
+        let pairs = std::fs::read_to_string(data(cases)).unwrap();
+        let pairs: Vec<Value> = pairs.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let keys = |side: &str| {
+            let input: Vec<String> = pairs.iter().map(|pair| pair[side].to_string()).collect();
+            let ran = shell.run_with(&["key"], input.join("\n"));
+            let keys = ran.stdout.lines().map(|line| line.rsplit_once('\t').unwrap().1.to_owned());
+            keys.collect::<Vec<_>>()
+        };
+        let (a, b) = (keys("a"), keys("b"));
+        assert_eq!((a.len(), b.len()), (pairs.len(), pairs.len()));
+        for ((a, b), pair) in a.iter().zip(&b).zip(&pairs) {
+            assert_eq!(a == b, is_same, "{pair}");
+        }
+    }
+}
+
+#[test]
+fn key_depends_on_who_asks_and_of_a_template_on_names_only() {
+    let shell = Shell::new();
+    let key = |args: &[&str]| shell.run_with(&[&["key"], args].concat(), "Report of {t}\n").stdout;
+    let base = key(&[]);
+    for other in [["--tenant", "b"], ["--scope", "public"], ["--agent", "b"], ["--param", "t=users"]] {
+        assert_ne!(key(&other), base, "{other:?}");
+    }
+    assert_eq!(key(&["--param", "t=users"]), key(&["--param", "t=orders"]));
+}
+
+#[test]
+fn records_are_listed_newest_first_and_filtered() {
+    let shell = Shell::taught();
+    shell.run(&["records", "list"]).matches("records_list");
+    let total = |args: &[&str]| shell.json(&[&["records", "list"], args].concat())["total"].as_u64().unwrap();
+    assert_eq!(total(&[]), 6);
+    assert_eq!(total(&["--kind", "skill,failure"]), 3);
+    assert_eq!(total(&["--status", "probation"]), 2);
+    assert_eq!(total(&["--agent", "clerk"]), 2);
+    assert_eq!(total(&["--scope", "public"]), 0);
+    assert_eq!(total(&["--tenant", "other"]), 0);
+    let ran = shell.run(&["records", "list", "--limit", "2"]);
+    assert_eq!(
+        (ran.stdout.lines().count(), ran.stderr.as_str()),
+        (3, "learnkit: 2 of 6 records; --all shows every one\n")
+    );
+    assert_eq!(shell.ok(&["records", "list", "--scope", "public"]), "no records\n");
+}
+
+#[test]
+fn a_record_is_shown_with_its_steps_guards_and_standing() {
+    let shell = Shell::taught();
+    let list = shell.json(&["records", "list", "--kind", "skill"]);
+    let email = list["records"].as_array().unwrap().iter().find(|record| record["trust"] == "verified").unwrap();
+    let id = email["id"].as_str().unwrap();
+    shell.run(&["records", "show", id]).matches("records_show");
+    let object = shell.json(&["records", "show", id]);
+    assert_eq!(object["content"]["procedure"]["steps"][1]["tool"], "send");
+    shell.run(&["records", "show", &shell.record("failure")]).matches("records_show_failure");
+}
+
+#[test]
+fn a_pinned_record_says_so_and_can_be_unpinned() {
+    let shell = Shell::taught();
+    let id = shell.record("skill");
+    shell.run(&["records", "pin", &id]).matches("records_pin");
+    assert_eq!(shell.json(&["records", "show", &id])["pinned"], true);
+    assert_eq!(shell.json(&["records", "pin", &id, "--off"])["pinned"], false);
+}
+
+#[test]
+fn delete_says_what_it_removed_and_names_what_is_not_there() {
+    let shell = Shell::taught();
+    let id = shell.record("skill");
+    shell.run(&["records", "delete", &id, "skill_gone"]).matches("records_delete");
+    let object = shell.run(&["--json", "records", "delete", &shell.record("failure"), &id]).last_object();
+    assert_eq!(object["deleted"][0]["records"], 2, "the failure and the trace of its run: {object}");
+    assert_eq!(object["error"]["kind"], "not_found");
+    assert_eq!(shell.json(&["records", "list"])["total"], 2);
+}
+
+#[test]
+fn runs_are_listed_newest_first() {
+    let shell = Shell::taught();
+    shell.run(&["runs", "list"]).matches("runs_list");
+    let object = shell.json(&["runs", "list", "--agent", "mailer", "--limit", "1"]);
+    assert_eq!((object["runs"].as_array().unwrap().len(), &object["more"]), (1, &json!(true)));
+    assert_eq!(shell.ok(&["runs", "list", "--agent", "nobody"]), "no runs\n");
+}
+
+#[test]
+fn a_run_is_shown_with_every_decision_and_its_reason() {
+    let shell = Shell::taught();
+    let id = shell.json(&["runs", "list", "--agent", "clerk"])["runs"][0]["id"].as_str().unwrap().to_owned();
+    shell.run(&["runs", "show", &id]).matches("runs_show");
+    assert_eq!(shell.json(&["runs", "show", &id])["decisions"][0]["decision"], "learn");
+}

@@ -1,0 +1,10 @@
+//! The command line as its users see it: standard output, standard error and exit code.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test, as the tests themselves do")]
+
+mod learning;
+mod looking;
+mod program;
+mod support;
+mod trouble;
+mod upkeep;

@@ -1,0 +1,174 @@
+//! What goes wrong: wrong command lines, missing stores, unknown ids, readers that leave.
+
+use std::io::ErrorKind;
+
+use learnkit_cli::Terminal;
+
+use crate::support::{Failing, Shell};
+
+#[test]
+fn d20_only_learn_makes_a_database() {
+    let shell = Shell::new();
+    shell.run(&["inspect", "Email the report"]).matches("inspect_missing");
+    for args in [
+        &["inspect", "x"][..],
+        &["records", "list"],
+        &["records", "show", "a"],
+        &["records", "delete", "a"],
+        &["records", "pin", "a"],
+        &["runs", "list"],
+        &["runs", "show", "a"],
+        &["report", "success", "a"],
+        &["maintain"],
+        &["doctor"],
+        &["learn", "./missing.json"],
+    ] {
+        let ran = shell.run(&[args, &["--json"]].concat());
+        assert_eq!(ran.code, 1, "{args:?}: {ran:?}");
+        assert_eq!(ran.stdout.lines().count(), 1, "{args:?}: {ran:?}");
+        assert!(!shell.has_database(), "{args:?}");
+    }
+}
+
+#[test]
+fn d20_an_unknown_id_names_the_way_out() {
+    let shell = Shell::taught();
+    shell.run(&["records", "show", "skill_x"]).matches("records_unknown");
+    shell.run(&["runs", "show", "run_x", "--json"]).matches("runs_unknown_json");
+    for args in [["records", "pin"], ["records", "delete"], ["report", "failure"]] {
+        let ran = shell.run(&[args[0], args[1], "unknown"]);
+        assert_eq!(ran.code, 1, "{args:?}: {ran:?}");
+        assert!(ran.stderr.contains("learnkit r") && ran.stderr.contains(" list"), "{ran:?}");
+    }
+}
+
+#[test]
+fn a_wrong_command_line_is_one_line_and_exit_code_2() {
+    let shell = Shell::new();
+    for args in [
+        &["--bogus"][..],
+        &["lern", "x"],
+        &["inspect"],
+        &["inspect", " "],
+        &["inspect", "x", "--scope", "everyone"],
+        &["inspect", "x", "--agent", ""],
+        &["inspect", "x", "--backend", "learnkit.db"],
+        &["inspect", "x", "--param", "t"],
+        &["inspect", "x", "--param", "t=1"],
+        &["inspect", "{t} {u}", "--param", "t=1"],
+        &["inspect", "{t}", "--param", "t=1", "--param", "t=2"],
+        &["key", "--param", "{t}=1"],
+        &["learn"],
+        &["records", "list", "--kind", "skil"],
+        &["records", "list", "--status", "quarantine"],
+        &["records", "list", "--limit", "-1"],
+        &["records", "list", "--limit", "1", "--all"],
+        &["records", "show", "a\u{7}b"],
+        &["report", "maybe", "run_x"],
+    ] {
+        let ran = shell.run(args);
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{args:?}: {ran:?}");
+        assert_eq!(ran.stderr.lines().count(), 1, "{args:?}: {ran:?}");
+        assert!(ran.stderr.starts_with("learnkit: "), "{ran:?}");
+        let object = shell.run(&[args, &["--json"]].concat()).last_object();
+        assert_eq!(object["error"]["kind"], "invalid_input", "{args:?}");
+    }
+    assert!(!shell.has_database());
+}
+
+#[test]
+fn complaints_name_what_is_wrong_and_the_way_out() {
+    let shell = Shell::new();
+    shell.run(&["inspect", "x", "--scope", "everyone"]).matches("bad_scope");
+    shell.run(&["records", "list", "--jsno"]).matches("unknown_flag");
+    shell.run_with(&["key", "--param", "t=1"], "{t}\nno placeholder\n").matches("key_bad_template");
+    let mut shell = shell;
+    shell.terminal = Terminal { stdout: false, stderr: true, width: None };
+    assert!(shell.run(&["--bogus"]).stderr.starts_with("\u{1b}[1;31mlearnkit:\u{1b}[0m unexpected"));
+}
+
+#[test]
+fn help_has_an_example_for_every_command() {
+    let shell = Shell::new();
+    shell.run(&["--help"]).matches("help");
+    shell.run(&["learn", "--help"]).matches("help_learn");
+    for command in [
+        &["learn"][..],
+        &["inspect"],
+        &["key"],
+        &["records"],
+        &["records", "list"],
+        &["records", "show"],
+        &["records", "delete"],
+        &["records", "pin"],
+        &["runs"],
+        &["runs", "list"],
+        &["runs", "show"],
+        &["report"],
+        &["maintain"],
+        &["doctor"],
+    ] {
+        let help = shell.ok(&[command, &["--help"]].concat());
+        assert!(help.contains("Example: "), "{command:?}: {help}");
+    }
+    assert_eq!(shell.ok(&["--version"]), concat!("learnkit ", env!("CARGO_PKG_VERSION"), "\n"));
+    let bare = shell.run(&[]);
+    assert_eq!((bare.code, bare.stdout.as_str()), (2, ""));
+    assert!(bare.stderr.contains("Usage:") && bare.stderr.ends_with("learnkit: name a command\n"), "{bare:?}");
+}
+
+#[test]
+fn global_flags_stand_before_or_after_the_command() {
+    let shell = Shell::taught();
+    let after = shell.ok(&["records", "list", "--json", "--tenant", "default"]);
+    assert_eq!(shell.ok(&["--tenant", "default", "--json", "records", "list"]), after);
+    let elsewhere = format!("sqlite:{}", shell.path("elsewhere.db").display());
+    let ran = shell.run(&["--backend", &elsewhere, "records", "list"]);
+    assert!(ran.code == 1 && ran.stderr.contains("elsewhere.db"), "the flag wins over the environment: {ran:?}");
+}
+
+#[test]
+fn a_backend_that_is_not_linked_is_named_with_those_that_are() {
+    let shell = Shell::new();
+    let ran = shell.run(&["records", "list", "--backend", "qdrant://host/c"]);
+    assert!(ran.code == 1 && ran.stderr.contains("`qdrant`") && ran.stderr.contains("sqlite"), "{ran:?}");
+}
+
+#[test]
+fn a_reader_that_closes_the_pipe_is_no_failure() {
+    let shell = Shell::taught();
+    for args in [
+        &["--help"][..],
+        &["key"],
+        &["records", "list"],
+        &["records", "list", "--json"],
+        &["runs", "list"],
+        &["inspect", "Email the weekly report"],
+        &["doctor"],
+        &["maintain"],
+    ] {
+        for after in [0, 10] {
+            let stdout = Failing { after, kind: ErrorKind::BrokenPipe };
+            let ran = shell.run_into(args, b"a\nb\nc\n", Box::new(stdout));
+            assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{args:?}");
+        }
+    }
+}
+
+#[test]
+fn learning_goes_on_when_nobody_reads_what_is_said() {
+    let shell = Shell::new();
+    shell.write("a.jsonl", crate::support::SEED);
+    shell.write("b.jsonl", crate::support::OTHER);
+    let stdout = Failing { after: 0, kind: ErrorKind::BrokenPipe };
+    assert_eq!(shell.run_into(&["learn", "a.jsonl", "b.jsonl"], b"", Box::new(stdout)).code, 0);
+    assert_eq!(shell.json(&["doctor"])["runs"]["total"], 3);
+}
+
+#[test]
+fn an_output_that_cannot_be_written_is_a_failure() {
+    let shell = Shell::taught();
+    let stdout = Failing { after: 10, kind: ErrorKind::StorageFull };
+    let ran = shell.run_into(&["records", "list"], b"", Box::new(stdout));
+    assert_eq!((ran.code, ran.stderr.lines().count()), (1, 1), "{ran:?}");
+}

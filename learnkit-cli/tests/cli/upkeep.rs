@@ -1,0 +1,112 @@
+//! `maintain`, `report` and `doctor`: what time, people and accidents do to a store.
+
+use serde_json::json;
+
+use crate::support::Shell;
+
+/// Makes one row unreadable, as a bad disk or a foreign program would.
+fn damage(shell: &Shell, table: &str, id: &str) {
+    let connection = rusqlite::Connection::open(shell.path(shell.database)).unwrap();
+    let changed = connection.execute(&format!("UPDATE {table} SET body = '{{' WHERE id = ?1"), [id]).unwrap();
+    assert_eq!(changed, 1);
+}
+
+#[test]
+fn maintain_says_what_it_changed_and_the_second_time_nothing() {
+    let shell = Shell::taught();
+    let args = ["maintain", "--quarantine-hours", "0"];
+    shell.run(&args).matches("maintain");
+    assert_eq!(shell.json(&args), json!({ "decayed": 0, "stale": 0, "promoted": 0 }));
+}
+
+#[test]
+fn d20_senseless_numbers_are_refused_in_one_line() {
+    let shell = Shell::taught();
+    shell.run(&["maintain", "--weeks", "-5"]).matches("maintain_weeks");
+    for wrong in [["--weeks", "0"], ["--weeks", "x"], ["--decay-rate", "-0.1"], ["--quarantine-hours", "NaN"]] {
+        let ran = shell.run(&["maintain", wrong[0], wrong[1], "--json"]);
+        assert_eq!((ran.code, ran.stderr.lines().count()), (2, 1), "{wrong:?}: {ran:?}");
+        assert_eq!(ran.last_object()["error"]["kind"], "invalid_input");
+    }
+}
+
+#[test]
+fn d7_one_bad_row_is_named_and_stops_nothing() {
+    let shell = Shell::taught();
+    let bad = shell.record("skill");
+    damage(&shell, "records", &bad);
+    let list = shell.run(&["records", "list"]);
+    assert_eq!((list.code, list.stdout.lines().count()), (0, 6), "{list:?}");
+    assert!(list.stderr.contains(&bad), "{list:?}");
+    assert_eq!(shell.json(&["records", "list"])["skipped"][0]["id"], json!(bad));
+    let maintained = shell.run(&["maintain"]);
+    assert_eq!(maintained.code, 0);
+    assert!(maintained.stderr.contains(&bad), "{maintained:?}");
+    shell.run(&["doctor"]).matches("doctor_bad_row");
+    assert_eq!(shell.run(&["inspect", "Email the weekly report", "--agent", "mailer"]).code, 0);
+    assert_eq!(shell.run(&["records", "show", &bad]).code, 1);
+    assert_eq!(shell.run(&["records", "delete", &bad]).code, 0, "a row that cannot be read can be deleted");
+    assert_eq!(shell.run(&["doctor"]).code, 0);
+}
+
+#[test]
+fn d7_a_bad_run_is_named_and_stops_nothing() {
+    let shell = Shell::taught();
+    let id = shell.json(&["runs", "list"])["runs"][0]["id"].as_str().unwrap().to_owned();
+    damage(&shell, "runs", &id);
+    let list = shell.run(&["runs", "list"]);
+    assert_eq!((list.code, list.stdout.lines().count()), (0, 3), "{list:?}");
+    assert!(list.stderr.contains(&id), "{list:?}");
+    assert_eq!(shell.run(&["doctor"]).code, 1);
+}
+
+#[test]
+fn a_report_moves_what_the_run_taught() {
+    let shell = Shell::taught();
+    let runs = shell.json(&["runs", "list", "--agent", "mailer"]);
+    let restart = runs["runs"].as_array().unwrap().iter().find(|run| run["text"] == "Restart the mail server").unwrap();
+    let id = restart["id"].as_str().unwrap();
+    shell.run(&["report", "success", id]).matches("report_success");
+    let object = shell.json(&["report", "failure", id]);
+    assert_eq!((&object["reported"], &object["run_id"]), (&json!("failure"), &json!(id)));
+    let task = shell.json(&["inspect", "Restart the mail server", "--agent", "mailer"]);
+    assert_ne!(task["mode"], "replay", "{task}");
+    assert_eq!(shell.json(&["runs", "show", id])["reports"], json!(["success", "failure"]));
+}
+
+#[test]
+fn doctor_says_what_is_linked_stored_and_fine() {
+    let shell = Shell::taught();
+    shell.run(&["doctor"]).matches("doctor");
+    let ran = shell.run(&["doctor", "--json"]);
+    assert_eq!(ran.code, 0);
+    let object = ran.last_object();
+    assert_eq!(object["records"]["by_kind"], json!({ "failure": 1, "skill": 2, "trace": 3 }));
+    assert_eq!((&object["runs"]["total"], &object["problems"]), (&json!(3), &json!([])));
+    assert!(object["store"]["capabilities"]["durable"].as_bool().unwrap());
+}
+
+#[test]
+fn doctor_says_why_it_is_online_or_not() {
+    let mut shell = Shell::taught();
+    let reason = |shell: &Shell| {
+        let object = shell.json(&["doctor"]);
+        (object["offline"].as_bool().unwrap(), object["offline_reason"].as_str().unwrap().to_owned())
+    };
+    assert_eq!(reason(&shell), (true, "neither a provider key nor a model is set".to_owned()));
+    shell.variables.push(("OPENAI_API_KEY", "secret-value".to_owned()));
+    assert_eq!(reason(&shell), (false, "OPENAI_API_KEY is set".to_owned()));
+    assert!(!shell.ok(&["doctor"]).contains("secret-value"));
+    shell.variables.push(("LEARNKIT_OFFLINE", "1".to_owned()));
+    assert_eq!(reason(&shell), (true, "LEARNKIT_OFFLINE says so".to_owned()));
+}
+
+#[test]
+fn doctor_without_a_store_still_says_what_is_linked() {
+    let shell = Shell::new();
+    shell.run(&["doctor"]).matches("doctor_missing");
+    let object = shell.json(&["doctor"]);
+    assert!(object["backends"].as_array().unwrap().iter().any(|backend| backend["scheme"] == "sqlite"));
+    assert!(object["adapters"].as_array().unwrap().iter().any(|adapter| adapter["name"] == "react"));
+    assert!(!shell.has_database());
+}
