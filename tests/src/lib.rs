@@ -5,10 +5,14 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
-use learnkit::engine::{Builder, Planner, PlannerReply, PlanningTurn, ReactOptions};
-use learnkit::run::{Arguments, ToolOutput};
+use learnkit::backend::{RunFilter, ScanRequest};
+use learnkit::engine::{
+    Builder, Outcome, Planner, PlannerReply, PlanningTurn, ReactOptions, Session, SessionOptions, View,
+};
+use learnkit::record::{Content, Fact, Kind, Origin, Provenance, Record, RecordId};
+use learnkit::run::{Arguments, StoredRun, ToolOutput};
 use learnkit::tool::{ToolAnnotations, ToolSet};
-use learnkit::{BoxError, Error, LearnKit, RunReport, async_trait, run_react_agent};
+use learnkit::{BoxError, Error, LearnKit, RunReport, Task, async_trait, run_react_agent};
 use learnkit_core::testing::ManualClock;
 use serde_json::Value;
 
@@ -21,6 +25,65 @@ pub async fn memory() -> (LearnKit, Arc<ManualClock>) {
 /// A builder of such a memory.
 pub fn builder(clock: &Arc<ManualClock>) -> Builder {
     LearnKit::builder().backend("sqlite::memory:").clock(clock.clone())
+}
+
+/// Every record of a kind, in the order of ids.
+pub async fn of_kind(memory: &LearnKit, kind: Kind) -> Vec<Record> {
+    let mut filter = memory.every_record();
+    filter.kinds = vec![kind];
+    memory.scan(&ScanRequest { filter, after: None, limit: 10_000 }).await.unwrap().items
+}
+
+/// Every skill, in the order of ids.
+pub async fn skills(memory: &LearnKit) -> Vec<Record> {
+    of_kind(memory, Kind::Skill).await
+}
+
+/// Every stored run, newest first.
+pub async fn stored_runs(memory: &LearnKit) -> Vec<StoredRun> {
+    memory.runs(&RunFilter::newest(memory.tenant().clone(), 10_000)).await.unwrap().items
+}
+
+/// Everything that the store holds, as one text.
+pub async fn stored_text(memory: &LearnKit) -> String {
+    let all = ScanRequest { filter: memory.every_record(), after: None, limit: 10_000 };
+    let records = memory.scan(&all).await.unwrap().items;
+    serde_json::to_string(&records).unwrap() + &serde_json::to_string(&stored_runs(memory).await).unwrap()
+}
+
+/// Where a record that the caller writes comes from.
+pub fn origin(memory: &LearnKit) -> Origin {
+    Origin {
+        tenant: memory.tenant().clone(),
+        scope: memory.reader().scope.clone(),
+        agent: memory.agent().clone(),
+        provenance: Provenance::caller(),
+        at: "2026-01-05T08:00:00Z".parse().unwrap(),
+    }
+}
+
+/// A record that the caller writes.
+pub fn record(memory: &LearnKit, id: &str, content: Content) -> Record {
+    Record::new(RecordId::new(id).unwrap(), origin(memory), content)
+}
+
+/// A fact that the caller writes.
+pub fn fact(memory: &LearnKit, id: &str, statement: &str) -> Record {
+    record(memory, id, Content::Fact(Fact { statement: statement.into(), source: None, superseded: Vec::new() }))
+}
+
+/// A session of a task that has made its first decision.
+pub async fn begin(memory: &LearnKit, task: &str) -> Session {
+    let session = memory.session(Task::new(task), SessionOptions::default()).unwrap();
+    session.decide(&View::default()).await;
+    session
+}
+
+/// Runs a task that makes one call `tool({})`, which works, and ends with this outcome.
+pub async fn run_once(memory: &LearnKit, task: &str, tool: &str, outcome: &Outcome) -> RunReport {
+    let session = begin(memory, task).await;
+    session.tracker().record(tool, serde_json::json!({}), "done");
+    session.finish(outcome).await
 }
 
 /// What a tool does next.

@@ -5,31 +5,11 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use learnkit::engine::{Outcome, Remembered, SessionOptions, View};
-use learnkit::record::{
-    Confidence, Content, Fact, Kind, Origin, Provenance, Record, RecordId, RunId, Scope, Status, Trust,
-};
+use learnkit::record::{Confidence, Content, Kind, RecordId, RunId, Scope, Status, Trust};
 use learnkit::run::{Mode, Verdict};
-use learnkit::{BoxError, ErrorKind, LearnKit, Task};
-use learnkit_tests::{Reply, Script, World, memory, nobody, run};
+use learnkit::{BoxError, ErrorKind, Task};
+use learnkit_tests::{Reply, Script, World, fact, memory, nobody, of_kind, run};
 use serde_json::json;
-
-async fn of_kind(memory: &LearnKit, kind: Kind) -> Vec<Record> {
-    let mut filter = memory.every_record();
-    filter.kinds = vec![kind];
-    memory.scan(&learnkit::backend::ScanRequest { filter, after: None, limit: 1000 }).await.unwrap().items
-}
-
-fn fact(memory: &LearnKit, id: &str, statement: &str) -> Record {
-    let origin = Origin {
-        tenant: memory.tenant().clone(),
-        scope: memory.reader().scope.clone(),
-        agent: memory.agent().clone(),
-        provenance: Provenance::caller(),
-        at: "2026-01-05T08:00:00Z".parse().unwrap(),
-    };
-    let content = Content::Fact(Fact { statement: statement.into(), source: None, superseded: Vec::new() });
-    Record::new(RecordId::new(id).unwrap(), origin, content)
-}
 
 #[tokio::test]
 async fn f06_a_run_without_a_call_stores_no_record_and_says_so() {

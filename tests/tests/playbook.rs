@@ -3,23 +3,13 @@
 use learnkit::config::RetrievalBudget;
 use learnkit::engine::{Outcome, SessionOptions};
 use learnkit::record::{
-    Confidence, Content, Fact, Heuristic, Origin, Preference, Provenance, Record, RecordId, Skill, Status, Strategy,
+    Confidence, Content, Fact, Heuristic, Preference, Record, RecordId, Skill, Status, Strategy,
 };
 use learnkit::retrieve::{FENCE_CLOSE, FENCE_OPEN, Strength, approximate_tokens};
 use learnkit::run::Mode;
 use learnkit::{LearnKit, Task};
-use learnkit_tests::{builder, memory};
+use learnkit_tests::{builder, memory, origin};
 use serde_json::json;
-
-fn origin(memory: &LearnKit) -> Origin {
-    Origin {
-        tenant: memory.tenant().clone(),
-        scope: memory.reader().scope.clone(),
-        agent: memory.agent().clone(),
-        provenance: Provenance::caller(),
-        at: "2026-01-05T08:00:00Z".parse().unwrap(),
-    }
-}
 
 fn skill(memory: &LearnKit, id: &str, trigger: &str, confidence: f64) -> Record {
     let content = Content::Skill(Skill {

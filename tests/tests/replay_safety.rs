@@ -2,11 +2,11 @@
 //! Names carry the ids of `original.md` and `peers.md` in the design notes.
 
 use learnkit::engine::{PlannerReply, ReactOptions, SessionOptions, ToolRequest};
-use learnkit::record::{AgentName, Kind, Status};
+use learnkit::record::{AgentName, Status};
 use learnkit::run::{AnswerSource, Arguments, Mode};
 use learnkit::tool::ToolAnnotations;
 use learnkit::{LearnKit, Task, run_react_agent};
-use learnkit_tests::{Reply, Script, World, memory, nobody, run};
+use learnkit_tests::{Reply, Script, World, memory, nobody, run, skills};
 use serde_json::json;
 
 const REFUND: &str = "Refund my latest order";
@@ -490,11 +490,4 @@ async fn declared_parameters_key_the_template_and_other_values_only_guide() {
     let other = run_react_agent(&memory, task("orders"), &world.tools(), &planner, options()).await.unwrap();
     assert_eq!(other.mode, Mode::Guide);
     assert_eq!(world.calls(), [r#"query {"table":"orders"}"#]);
-}
-
-/// The skills of the default agent, in the order of their ids.
-async fn skills(memory: &LearnKit) -> Vec<learnkit::record::Record> {
-    let mut filter = memory.every_record();
-    filter.kinds = vec![Kind::Skill];
-    memory.scan(&learnkit::backend::ScanRequest { filter, after: None, limit: 1000 }).await.unwrap().items
 }
