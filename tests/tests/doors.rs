@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use learnkit::adapter::BaseAdapterExt as _;
 use learnkit::engine::{Outcome, SessionOptions};
 use learnkit::run::{AnswerSource, Mode};
-use learnkit::{BoxError, ErrorKind, LearnKit, Task, available_adapters, get_adapter, get_backend};
+use learnkit::{BoxError, ErrorKind, Task, available_adapters, get_adapter, get_backend};
 use learnkit_example_custom_adapter as _;
 use learnkit_tests::{Reply, World, memory, stored_runs};
 use serde_json::json;

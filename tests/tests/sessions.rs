@@ -1,0 +1,81 @@
+//! A session: its id, its report, and that nothing of it is held afterwards.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use learnkit::engine::{Outcome, SessionOptions};
+use learnkit::record::RunId;
+use learnkit::run::Verdict;
+use learnkit::{BoxError, ErrorKind, LearnKit, Task};
+use learnkit_tests::{begin, memory, run_once, stored_runs};
+use serde_json::json;
+
+fn named(id: &str) -> SessionOptions {
+    SessionOptions { run_id: Some(RunId::new(id).unwrap()) }
+}
+
+#[tokio::test]
+async fn a_run_id_that_is_used_again_still_gives_the_caller_the_new_answer() {
+    let (memory, _) = memory().await;
+    let count = Arc::new(AtomicU32::new(0));
+    let agent = memory.agent_learn("ops").wrap(move |run| {
+        let n = count.fetch_add(1, Ordering::SeqCst);
+        async move {
+            run.planning_call();
+            run.record("ping", json!({"n": n}), "pong");
+            Ok::<_, BoxError>(format!("Authorization: Bearer abc123def456ghi{n}"))
+        }
+    });
+    agent.call_with("Ping", named("r1")).await.unwrap();
+    let report = agent.call_with("Ping", named("r1")).await.unwrap();
+    assert_eq!(report.answer.as_deref(), Some("Authorization: Bearer abc123def456ghi1"));
+    assert_eq!(stored_runs(&memory).await.len(), 1);
+}
+
+#[tokio::test]
+async fn dropping_a_finished_session_does_not_free_the_id_of_another() {
+    let (memory, _) = memory().await;
+    let first = memory.session(Task::new("a"), named("r1")).unwrap();
+    first.finish(&Outcome::answered("x")).await;
+    let _second = memory.session(Task::new("a"), named("r1")).unwrap();
+    drop(first);
+    assert_eq!(memory.session(Task::new("a"), named("r1")).unwrap_err().kind(), ErrorKind::Conflict);
+}
+
+/// A session with one call, dropped before its end.
+async fn abandon(memory: &LearnKit, task: &str) {
+    let session = begin(memory, task).await;
+    session.tracker().record("ping", json!({}), "pong");
+}
+
+#[tokio::test]
+async fn d16_after_600_dropped_runs_all_are_stored_and_nothing_is_held() {
+    let (memory, _) = memory().await;
+    for n in 0..600 {
+        abandon(&memory, &format!("Ping {n}")).await;
+    }
+    memory.shutdown().await.unwrap();
+    assert_eq!(stored_runs(&memory).await.len(), 600);
+    let records = Arc::downgrade(&memory.store().records);
+    // The handle's own: the records, and the same store as the runs.
+    assert_eq!(records.strong_count(), 2);
+    drop(memory);
+    assert_eq!(records.strong_count(), 0);
+}
+
+#[tokio::test]
+async fn a_store_does_not_outlive_its_last_handle_when_a_run_was_dropped() {
+    let (memory, _) = memory().await;
+    let records = Arc::downgrade(&memory.store().records);
+    abandon(&memory, "Ping").await;
+    drop(memory);
+    assert_eq!(records.strong_count(), 0);
+}
+
+#[tokio::test]
+async fn a_verdict_of_a_failed_run_is_kept_with_the_run() {
+    let (memory, _) = memory().await;
+    let outcome = Outcome::answered("up").with_verdict(Some(Verdict::Failure));
+    let report = run_once(&memory, "Ping", "ping", &outcome).await;
+    assert_eq!(stored_runs(&memory).await[0].gate, report.gate);
+}
