@@ -1,7 +1,7 @@
 //! What of a run becomes a procedure.
 
 use learnkit::engine::{Outcome, PlannerReply, ReactOptions, ToolRequest};
-use learnkit::run::{AnswerSource, CallDraft};
+use learnkit::run::{AnswerSource, CallDraft, Verdict};
 use learnkit::tool::ToolAnnotations;
 use learnkit::{LearnKit, run_react_agent};
 use learnkit_tests::{Script, World, begin, memory, nobody, run, skills, stored_runs};
@@ -73,7 +73,7 @@ async fn a_run_whose_only_calls_came_in_a_later_turn_teaches_no_procedure() {
     let session = begin(&memory, "Hello").await;
     session.tracker().next_turn();
     session.tracker().record("cancel", json!({}), "cancelled");
-    session.finish(&Outcome::answered("It is cancelled.")).await;
+    session.finish(&Outcome::answered("It is cancelled.").with_verdict(Some(Verdict::Success))).await;
     assert_eq!(skills(&memory).await, []);
 }
 

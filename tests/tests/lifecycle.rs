@@ -30,20 +30,27 @@ fn stopped() -> Event {
     Event::ReplayStopped { reason: "down".to_owned(), at_fault: true }
 }
 
+/// A procedure that helped six times, so that the rate of its uses alone does not retire it.
+fn proven() -> Record {
+    let mut record = procedure();
+    happen(&mut record, vec![Event::Helped; 6]);
+    record
+}
+
 #[test]
 fn a16_a_reported_success_forgets_the_failed_replays_before_it() {
-    let mut record = procedure();
+    let mut record = proven();
     happen(&mut record, [stopped(), stopped(), stopped()]);
     assert_eq!(record.status, Status::Retired);
     happen(&mut record, [Event::ReportedSuccess]);
     assert_eq!(may_replay(&record, ReplayTrust::ToolOutcome, fixtures::after(3600)), Ok(()));
     happen(&mut record, [stopped()]);
-    assert_ne!(record.status, Status::Retired);
+    assert!(!matches!(record.status, Status::Harmful | Status::Retired), "{}: {}", record.status, record.status_reason);
 }
 
 #[test]
 fn a16_a_verified_success_forgets_the_harms_before_it() {
-    let mut record = procedure();
+    let mut record = proven();
     happen(&mut record, [Event::Harmed, Event::Harmed, Event::Harmed]);
     assert_eq!(record.status, Status::Harmful);
     happen(&mut record, [Event::PlannedAgain(Trust::Verified), Event::Harmed]);
