@@ -8,7 +8,7 @@ use learnkit::engine::{Outcome, SessionOptions};
 use learnkit::run::{AnswerSource, Mode};
 use learnkit::{BoxError, ErrorKind, Task, available_adapters, get_adapter, get_backend};
 use learnkit_example_custom_adapter as _;
-use learnkit_tests::{Reply, World, memory, stored_runs};
+use learnkit_tests::{Reply, World, memory, nobody, run, stored_runs};
 use serde_json::json;
 
 /// An agent that follows the plan where there is one and else calls `list` and `sum`.
@@ -171,6 +171,31 @@ async fn an_adapter_session_learns_and_its_tools_are_tracked() {
         let report = adapter.session(Task::new("Add up"), body).await.unwrap();
         assert_eq!((report.replayed, report.tool_calls), (round == 1, 2));
     }
+}
+
+#[tokio::test]
+async fn a7_what_an_adapter_session_learned_replays_with_the_same_arguments() {
+    let (memory, _) = memory().await;
+    let world = World::new([("query", json!([1, 2])), ("mail", json!("sent"))]);
+    let adapter = get_adapter("react").unwrap().build(&memory).unwrap();
+    let calls = [
+        ("query", json!({"table": "users", "where": {"id": 9_007_199_254_740_993_u64}})),
+        ("mail", json!({"to": "ann@example.com", "subject": "Отчёт", "urgent": false})),
+    ];
+    let (tools, inner, made) = (world.tools(), adapter.clone(), calls.clone());
+    let body = move |run: learnkit::engine::Run| async move {
+        let tools = inner.wrap_tools(&run, &tools);
+        for (name, arguments) in made {
+            tools.find(name)?.call(&arguments.into(), &learnkit::tool::ToolContext::default()).await?;
+        }
+        Ok::<_, BoxError>("sent".to_owned())
+    };
+    adapter.session(Task::new("Mail the users"), body).await.unwrap();
+    let learned = world.calls();
+    assert_eq!(learned, calls.map(|(name, arguments)| format!("{name} {arguments}")));
+    let report = run(&memory, "Mail the users", &world, &nobody()).await.unwrap();
+    assert!(report.replayed, "{}", report.reason);
+    assert_eq!(world.calls(), learned);
 }
 
 #[tokio::test]

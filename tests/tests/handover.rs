@@ -18,7 +18,8 @@ fn calls() -> [(&'static str, Value); 3] {
 
 /// Learns three calls; afterwards `mail` fails.
 async fn learned_then_broken(memory: &LearnKit) -> World {
-    let world = World::new([("newest", json!({"id": "order_1001"})), ("charge", json!("charged")), ("mail", json!("sent"))]);
+    let world =
+        World::new([("newest", json!({"id": "order_1001"})), ("charge", json!("charged")), ("mail", json!("sent"))]);
     run(memory, TASK, &world, &Script::new(calls(), "done")).await.unwrap();
     world.calls();
     world.set("mail", Reply::Error("the server is down".into()));

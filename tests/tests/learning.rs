@@ -208,7 +208,10 @@ async fn f34_c3_only_records_that_were_followed_get_the_blame() {
         let skills = found.iter().filter(move |skill| (skill.usage.help, skill.usage.harm) == (0, harm));
         skills.map(|skill| skill.procedure().unwrap().trigger.clone()).collect::<Vec<_>>()
     };
-    assert_eq!((uses(1), uses(0)), (vec!["Report on users by mail".to_owned()], vec!["Report on users as post".to_owned()]));
+    assert_eq!(
+        (uses(1), uses(0)),
+        (vec!["Report on users by mail".to_owned()], vec!["Report on users as post".to_owned()])
+    );
 }
 
 #[tokio::test]

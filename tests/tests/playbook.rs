@@ -1,14 +1,16 @@
 //! What guides, in which order, and what a planner is shown.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use learnkit::config::RetrievalBudget;
+use learnkit::embed::Embedder;
 use learnkit::engine::{Outcome, SessionOptions};
-use learnkit::record::{
-    Confidence, Content, Fact, Heuristic, Preference, Record, RecordId, Skill, Status, Strategy,
-};
+use learnkit::record::{Confidence, Content, Fact, Heuristic, Preference, Record, RecordId, Skill, Status, Strategy};
 use learnkit::retrieve::{FENCE_CLOSE, FENCE_OPEN, Strength, approximate_tokens};
 use learnkit::run::Mode;
-use learnkit::{LearnKit, Task};
-use learnkit_tests::{builder, memory, origin};
+use learnkit::{LearnKit, Task, async_trait};
+use learnkit_tests::{Script, World, builder, fact, memory, origin, run, skills};
 use serde_json::json;
 
 fn skill(memory: &LearnKit, id: &str, trigger: &str, confidence: f64) -> Record {
@@ -210,4 +212,171 @@ async fn inspect_reads_only_and_names_near_records_of_other_agents() {
     let runs = memory.runs(&learnkit::backend::RunFilter::newest(memory.tenant().clone(), 9)).await.unwrap();
     assert_eq!(runs.items, []);
     assert!(memory.inspect(" ").await.is_err());
+}
+
+#[tokio::test]
+async fn b2_eight_near_duplicates_fill_the_playbook_before_anything_weaker() {
+    let (memory, _) = memory().await;
+    let distinct = ["Restart the coffee machine", "Clean the web camera", "Order a server rack", "Paint the rack"];
+    for (n, trigger) in distinct.into_iter().enumerate() {
+        remember(&memory, skill(&memory, &format!("a{n}"), trigger, 0.9)).await;
+    }
+    for n in 0..8 {
+        remember(&memory, skill(&memory, &format!("s{n}"), &format!("Restart the web server rack {n}"), 0.5)).await;
+    }
+    let mut shown = memory.inspect("Restart the web server rack").await.unwrap().playbook.records;
+    shown.sort();
+    assert_eq!(
+        shown.iter().map(RecordId::as_str).collect::<Vec<_>>(),
+        ["s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7"]
+    );
+}
+
+#[tokio::test]
+async fn b4_a_task_of_stop_words_alone_is_guided_by_nobody() {
+    let (memory, _) = memory().await;
+    remember(&memory, skill(&memory, "a", "Do it in the cellar and in the attic", 0.9)).await;
+    for task in ["Do it", "in the", "and in the"] {
+        let inspection = memory.inspect(task).await.unwrap();
+        assert_eq!((inspection.mode, inspection.playbook.records.len()), (Mode::Cold, 0), "{task}");
+    }
+}
+
+#[tokio::test]
+async fn b11_a_superseded_fact_and_a_stale_skill_are_not_shown() {
+    let (memory, _) = memory().await;
+    for (id, statement) in
+        [("old", "The web server allows 100 requests"), ("new", "The web server allows 500 requests")]
+    {
+        remember(&memory, fact(&memory, id, statement)).await;
+    }
+    let mut stale = skill(&memory, "stale", "Restart the web server by telegraph", 0.9);
+    stale.status = Status::Stale;
+    remember(&memory, stale).await;
+    let playbook = memory.inspect("How many requests does the web server allow?").await.unwrap().playbook;
+    assert_eq!(playbook.records.iter().map(RecordId::as_str).collect::<Vec<_>>(), ["new"]);
+    assert!(!playbook.text.contains("100") && !playbook.text.contains("telegraph"), "{}", playbook.text);
+}
+
+/// Puts what is spelt `rare` nearest to every query, and counts its questions.
+#[derive(Debug, Default)]
+struct Contrary(AtomicU32);
+
+#[async_trait]
+impl Embedder for Contrary {
+    fn model(&self) -> &str {
+        "contrary"
+    }
+
+    fn dimensions(&self) -> usize {
+        2
+    }
+
+    async fn embed(&self, texts: &[&str]) -> learnkit::Result<Vec<Vec<f32>>> {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        let is_query = |at: usize| at == 0;
+        let vectors = texts.iter().enumerate();
+        Ok(vectors
+            .map(|(at, text)| if is_query(at) || text.contains("rare") { vec![1.0, 0.0] } else { vec![0.0, 1.0] })
+            .collect())
+    }
+}
+
+#[tokio::test]
+async fn b14_an_embedder_that_contradicts_the_words_decides_before_and_after_reopening() {
+    let (_, clock) = memory().await;
+    let folder = tempfile::tempdir().unwrap();
+    let uri = format!("sqlite:{}", folder.path().join("learnkit.db").display());
+    let order = async |embedder: Option<Arc<Contrary>>| {
+        let mut builder = builder(&clock).backend(&uri);
+        if let Some(embedder) = embedder {
+            builder = builder.embedder(embedder);
+        }
+        let memory = builder.build().await.unwrap();
+        // The words alone put the closest text first.
+        if memory.record(&RecordId::new("close").unwrap()).await.is_err() {
+            remember(&memory, skill(&memory, "close", "Restart the web server", 0.5)).await;
+            remember(&memory, skill(&memory, "middle", "Restart the web server of the mail relay", 0.5)).await;
+            remember(&memory, skill(&memory, "far", "A rare note that a server in a big hall of racks has", 0.5)).await;
+        }
+        let playbook = memory.inspect("Restart the web server now").await.unwrap().playbook;
+        memory.shutdown().await.unwrap();
+        playbook.records.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(order(None).await, ["close", "middle", "far"]);
+    let contrary = Arc::new(Contrary::default());
+    let first = order(Some(contrary.clone())).await;
+    let asked = contrary.0.load(Ordering::SeqCst);
+    assert!(asked > 0, "the embedder was not asked");
+    assert_eq!(first[1], "far", "the words' last rises: {first:?}");
+    let reopened = Arc::new(Contrary::default());
+    assert_eq!(order(Some(reopened.clone())).await, first);
+    assert!(reopened.0.load(Ordering::SeqCst) > 0, "the embedder was not asked after reopening");
+}
+
+#[tokio::test]
+async fn b16_the_line_of_the_second_procedure_names_its_tools() {
+    let (memory, _) = memory().await;
+    for (task, tools) in
+        [("Restart web server alpha", ["drain", "restart"]), ("Restart the mail relay", ["stop", "flush"])]
+    {
+        let session = memory.session(Task::new(task), SessionOptions::default()).unwrap();
+        tools.map(|tool| session.tracker().record(tool, json!({"host": "h1"}), "ok"));
+        session.finish(&Outcome::answered("ok")).await;
+    }
+    let playbook = memory.inspect("Restart web server beta").await.unwrap().playbook;
+    assert_eq!(playbook.records.len(), 2);
+    let line = playbook.text.lines().find(|line| line.starts_with("- ")).unwrap();
+    assert!(line.contains("[SKILL") && line.contains("stop") && line.contains("flush"), "{line}");
+}
+
+#[tokio::test]
+async fn d14_any_budget_is_kept_or_nothing_is_said() {
+    let (memory, clock) = memory().await;
+    for n in 0..3 {
+        remember(&memory, skill(&memory, &format!("s{n}"), &"Restart the web server ".repeat(10), 0.5)).await;
+    }
+    let (mut silent, mut full) = (0, 0);
+    for tokens in 0..300 {
+        let budget = RetrievalBudget { records: 8, tokens };
+        let small = builder(&clock).store(memory.store().clone()).budget(budget).build().await.unwrap();
+        let playbook = small.inspect("Restart the web server now").await.unwrap().playbook;
+        if playbook.text.is_empty() {
+            assert_eq!((playbook.records.len(), playbook.tokens), (0, 0), "{tokens}");
+            silent += 1;
+        } else {
+            assert!(playbook.tokens <= tokens, "{} of {tokens}", playbook.tokens);
+            assert!(playbook.text.starts_with(FENCE_OPEN) && playbook.text.ends_with(FENCE_CLOSE), "{tokens}");
+            full += 1;
+        }
+    }
+    assert!(silent > 10 && full > 100, "{silent} {full}");
+}
+
+#[tokio::test]
+async fn records_that_a_budget_left_out_are_not_credited() {
+    let (memory, clock) = memory().await;
+    let world = World::new([("ping", json!("pong"))]);
+    run(&memory, "Ping the host", &world, &Script::new([("ping", json!({}))], "up")).await.unwrap();
+    let budget = RetrievalBudget { records: 8, tokens: 10 };
+    let small = builder(&clock).store(memory.store().clone()).budget(budget).build().await.unwrap();
+    let planner = Script::new([("ping", json!({})), ("ping", json!({"again": true}))], "up");
+    run(&small, "Ping the host again", &world, &planner).await.unwrap();
+    assert_eq!(planner.playbooks()[0], "");
+    let first = skills(&memory).await.into_iter().find(|skill| skill.headline() == "Ping the host").unwrap();
+    assert_eq!((first.usage.help, first.usage.reuse_count), (0, 0));
+}
+
+#[tokio::test]
+async fn a_primary_on_probation_is_exploratory_whatever_stands_beside_it() {
+    let (memory, clock) = memory().await;
+    let world = World::new([("ping", json!("pong")), ("trace", json!("x"))]);
+    run(&memory, "ping the db host", &world, &Script::new([("ping", json!({}))], "ok")).await.unwrap();
+    clock.advance(jiff::SignedDuration::from_hours(25));
+    memory.maintain_memory(1, 0.02, 24.0).await.unwrap();
+    run(&memory, "trace the web host route", &world, &Script::new([("trace", json!({}))], "ok")).await.unwrap();
+    let playbook = memory.inspect("trace the web host route now").await.unwrap().playbook;
+    assert_eq!(playbook.records.len(), 2, "{}", playbook.text);
+    assert_eq!(playbook.strength, Strength::Exploratory);
+    assert!(playbook.text.contains("EXPLORATORY"), "{}", playbook.text);
 }

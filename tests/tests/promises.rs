@@ -1,6 +1,7 @@
 //! Memory that is slow, broken or unreachable turns into a cold run plus a warning.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use learnkit::backend::{
@@ -10,7 +11,7 @@ use learnkit::backend::{
 use learnkit::config::Settings;
 use learnkit::record::{Record, RecordId, RunId, Tenant};
 use learnkit::run::{Mode, StoredRun};
-use learnkit::{Error, ErrorKind, LearnKit, Result, async_trait};
+use learnkit::{Error, ErrorKind, LearnKit, MemoryStore, Result, async_trait};
 use learnkit_tests::{Script, World, run};
 use serde_json::json;
 
@@ -75,6 +76,81 @@ impl RunStore for Broken {
     async fn delete_run(&self, _: &Tenant, _: &RunId) -> Result<bool> {
         self.fail().await
     }
+}
+
+/// A store that counts the commits, each of which is one transaction.
+#[derive(Debug, Default)]
+struct Counting {
+    inner: MemoryStore,
+    commits: AtomicU32,
+}
+
+#[async_trait]
+impl MemoryBackend for Counting {
+    fn info(&self) -> BackendInfo {
+        self.inner.info()
+    }
+    fn capabilities(&self) -> Capabilities {
+        self.inner.capabilities()
+    }
+    async fn commit(&self, batch: &Batch) -> Result<Committed> {
+        self.commits.fetch_add(1, Ordering::SeqCst);
+        self.inner.commit(batch).await
+    }
+    async fn get(&self, tenant: &Tenant, id: &RecordId) -> Result<Option<Record>> {
+        self.inner.get(tenant, id).await
+    }
+    async fn delete(&self, tenant: &Tenant, id: &RecordId) -> Result<bool> {
+        self.inner.delete(tenant, id).await
+    }
+    async fn lookup(&self, query: &ExactQuery) -> Result<Vec<Record>> {
+        self.inner.lookup(query).await
+    }
+    async fn search(&self, query: &SearchQuery) -> Result<Vec<Scored<Record>>> {
+        self.inner.search(query).await
+    }
+    async fn scan(&self, request: &ScanRequest) -> Result<Page<Record>> {
+        self.inner.scan(request).await
+    }
+}
+
+#[async_trait]
+impl RunStore for Counting {
+    async fn finish_run(&self, run: &StoredRun) -> Result<bool> {
+        self.commits.fetch_add(1, Ordering::SeqCst);
+        self.inner.finish_run(run).await
+    }
+    async fn update_run(&self, run: &StoredRun) -> Result<bool> {
+        self.commits.fetch_add(1, Ordering::SeqCst);
+        self.inner.update_run(run).await
+    }
+    async fn get_run(&self, tenant: &Tenant, id: &RunId) -> Result<Option<StoredRun>> {
+        self.inner.get_run(tenant, id).await
+    }
+    async fn list_runs(&self, filter: &RunFilter) -> Result<Page<StoredRun>> {
+        self.inner.list_runs(filter).await
+    }
+    async fn delete_run(&self, tenant: &Tenant, id: &RunId) -> Result<bool> {
+        self.inner.delete_run(tenant, id).await
+    }
+}
+
+#[tokio::test]
+async fn d4_a_run_that_seven_records_guided_is_one_transaction() {
+    let store = Arc::new(Counting::default());
+    let both = Store { records: store.clone(), runs: store.clone() };
+    let memory = LearnKit::builder().store(both).build().await.unwrap();
+    let world = World::new([("restart", json!("done"))]);
+    let plan = || Script::new([("restart", json!({}))], "done");
+    for host in ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta"] {
+        run(&memory, &format!("Restart the web server {host}"), &world, &plan()).await.unwrap();
+    }
+    let before = store.commits.load(Ordering::SeqCst);
+    let report = run(&memory, "Restart the web server theta", &world, &plan()).await.unwrap();
+    let decisions = memory.run(&report.run_id).await.unwrap().decisions;
+    assert_eq!((report.mode, decisions[0].candidates.len()), (Mode::Guide, 7));
+    assert_eq!(report.learned.len(), 8, "seven that helped and the new one: {:?}", report.learned);
+    assert_eq!(store.commits.load(Ordering::SeqCst) - before, 1);
 }
 
 async fn memory(broken: Broken) -> LearnKit {

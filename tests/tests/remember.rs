@@ -1,8 +1,8 @@
 //! Facts that people write: what supersedes what, and what forgetting leaves.
 
+use learnkit::LearnKit;
 use learnkit::engine::Remembered;
 use learnkit::record::{Content, Kind, RecordId, Scope, Status};
-use learnkit::LearnKit;
 use learnkit_tests::{builder, fact, memory, of_kind, stored_text};
 
 async fn remember(memory: &LearnKit, id: &str, statement: &str) -> Remembered {

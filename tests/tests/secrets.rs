@@ -2,9 +2,7 @@
 //! becomes words of a playbook.
 
 use learnkit::engine::ReactOptions;
-use learnkit::record::{
-    AgentName, Content, Fact, Failure, Heuristic, Kind, Preference, RunId, Skill, Strategy, Trace,
-};
+use learnkit::record::{AgentName, Content, Fact, Failure, Heuristic, Kind, Preference, RunId, Skill, Strategy, Trace};
 use learnkit::run::Mode;
 use learnkit::{BoxError, ErrorKind, LearnKit, Task, run_react_agent};
 use learnkit_core::testing::fixtures;
@@ -57,10 +55,7 @@ async fn json_in_a_string_is_masked_by_its_keys_at_any_depth() {
 #[tokio::test]
 async fn a_secret_of_one_result_is_masked_wherever_else_the_run_has_it() {
     let (memory, _) = memory().await;
-    let world = World::new([
-        ("login", json!({"token": "tok-4f9a-77"})),
-        ("get", json!("welcome tok-4f9a-77")),
-    ]);
+    let world = World::new([("login", json!({"token": "tok-4f9a-77"})), ("get", json!("welcome tok-4f9a-77"))]);
     let calls = [("login", json!({})), ("get", json!({"session": "tok-4f9a-77"}))];
     let report = run(&memory, "Read it", &world, &Script::new(calls, "read with tok-4f9a-77")).await.unwrap();
     assert_eq!(report.answer.as_deref(), Some("read with tok-4f9a-77"), "the caller gets the answer as it is");
