@@ -154,3 +154,41 @@ async fn f79_a_result_of_10_mb_is_stored_as_a_prefix_and_its_repeat_gives_the_re
     let report = run(&memory, "Download it", &world, &nobody()).await.unwrap();
     assert_ne!(report.answer_source, Some(AnswerSource::Recorded));
 }
+
+#[tokio::test]
+async fn a8_failed_calls_are_not_part_of_a_procedure() {
+    let (memory, _) = memory().await;
+    let session = begin(&memory, "t").await;
+    session.tracker().record_failure("query", json!({"table": "usres"}), "no such table");
+    session.tracker().record("query", json!({"table": "users"}), "[1]");
+    session.finish(&Outcome::answered("1")).await;
+    let skill = skills(&memory).await.remove(0);
+    let procedure = skill.procedure().unwrap();
+    assert_eq!(procedure.steps.len(), 1);
+    assert_eq!(procedure.steps[0].arguments.raw(), r#"{"table":"users"}"#);
+    assert_eq!(procedure.dropped[0].reason, "failed");
+}
+
+#[tokio::test]
+async fn exploration_is_dropped_unless_a_later_step_needs_it() {
+    let (memory, _) = memory().await;
+    let world = World::new([("list", json!(["users"])), ("noise", json!("nothing")), ("query", json!([{"n": 7}]))]);
+    let planner =
+        Script::new([("noise", json!({})), ("list", json!({})), ("query", json!({"table": "users"}))], "there are 7");
+    let options =
+        ReactOptions { exploration_tools: ["list".to_owned(), "noise".to_owned()].into(), ..ReactOptions::default() };
+    run_react_agent(&memory, "count rows", &world.tools(), &planner, options).await.unwrap();
+    let skill = skills(&memory).await.remove(0);
+    assert_eq!(skill.procedure().unwrap().tools(), ["list", "query"]);
+    assert_eq!(skill.procedure().unwrap().dropped[0].reason, "exploration that feeds nothing");
+}
+
+#[tokio::test]
+async fn a22_arguments_beyond_the_bound_make_the_procedure_guide_only() {
+    let (memory, _) = memory().await;
+    let world = World::new([("upload", json!({"ok": true}))]);
+    let planner = Script::new([("upload", json!({"text": "x".repeat(70_000)}))], "done");
+    run(&memory, "Upload it", &world, &planner).await.unwrap();
+    let report = run(&memory, "Upload it", &world, &Script::new([], "no")).await.unwrap();
+    assert!(report.reason.contains("longer than 64 KiB"), "{}", report.reason);
+}

@@ -321,7 +321,9 @@ async fn b16_the_line_of_the_second_procedure_names_its_tools() {
         [("Restart web server alpha", ["drain", "restart"]), ("Restart the mail relay", ["stop", "flush"])]
     {
         let session = memory.session(Task::new(task), SessionOptions::default()).unwrap();
-        tools.map(|tool| session.tracker().record(tool, json!({"host": "h1"}), "ok"));
+        for tool in tools {
+            session.tracker().record(tool, json!({"host": "h1"}), "ok");
+        }
         session.finish(&Outcome::answered("ok")).await;
     }
     let playbook = memory.inspect("Restart web server beta").await.unwrap().playbook;

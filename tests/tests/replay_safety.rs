@@ -119,20 +119,6 @@ async fn a_panicking_tool_is_a_failed_call_and_not_a_crash() {
 }
 
 #[tokio::test]
-async fn a8_failed_calls_are_not_part_of_a_procedure() {
-    let (memory, _) = memory().await;
-    let session = memory.session(Task::new("t"), SessionOptions::default()).unwrap();
-    session.tracker().record_failure("query", json!({"table": "usres"}), "no such table");
-    session.tracker().record("query", json!({"table": "users"}), "[1]");
-    session.finish(&learnkit::engine::Outcome::answered("1")).await;
-    let skill = skills(&memory).await.remove(0);
-    let procedure = skill.procedure().unwrap();
-    assert_eq!(procedure.steps.len(), 1);
-    assert_eq!(procedure.steps[0].arguments.raw(), r#"{"table":"users"}"#);
-    assert_eq!(procedure.dropped[0].reason, "failed");
-}
-
-#[tokio::test]
 async fn a12_a13_f01_siblings_keep_their_own_instances_and_never_replay_each_other() {
     let (memory, _) = memory().await;
     let world = World::new([("delete_user", json!({"ok": true}))]);
@@ -239,16 +225,6 @@ async fn a21_a_secret_is_not_stored_and_makes_the_procedure_guide_only() {
     assert_eq!(report.mode, Mode::Guide);
     assert!(report.reason.contains("hold a secret"), "{}", report.reason);
     assert!(!planner.playbooks()[0].contains("hunter2"));
-}
-
-#[tokio::test]
-async fn a22_arguments_beyond_the_bound_make_the_procedure_guide_only() {
-    let (memory, _) = memory().await;
-    let world = World::new([("upload", json!({"ok": true}))]);
-    let planner = Script::new([("upload", json!({"text": "x".repeat(70_000)}))], "done");
-    run(&memory, "Upload it", &world, &planner).await.unwrap();
-    let report = run(&memory, "Upload it", &world, &Script::new([], "no")).await.unwrap();
-    assert!(report.reason.contains("longer than 64 KiB"), "{}", report.reason);
 }
 
 #[tokio::test]
@@ -480,20 +456,6 @@ async fn a_tool_that_needs_approval_is_never_replayed_unasked() {
     let report = run(&memory, REFUND, &world, &Script::new([], "asked")).await.unwrap();
     assert!(report.reason.contains("approval"), "{}", report.reason);
     assert_eq!(world.calls(), Vec::<String>::new());
-}
-
-#[tokio::test]
-async fn exploration_is_dropped_unless_a_later_step_needs_it() {
-    let (memory, _) = memory().await;
-    let world = World::new([("list", json!(["users"])), ("noise", json!("nothing")), ("query", json!([{"n": 7}]))]);
-    let planner =
-        Script::new([("noise", json!({})), ("list", json!({})), ("query", json!({"table": "users"}))], "there are 7");
-    let options =
-        ReactOptions { exploration_tools: ["list".to_owned(), "noise".to_owned()].into(), ..ReactOptions::default() };
-    run_react_agent(&memory, "count rows", &world.tools(), &planner, options).await.unwrap();
-    let skill = skills(&memory).await.remove(0);
-    assert_eq!(skill.procedure().unwrap().tools(), ["list", "query"]);
-    assert_eq!(skill.procedure().unwrap().dropped[0].reason, "exploration that feeds nothing");
 }
 
 #[tokio::test]

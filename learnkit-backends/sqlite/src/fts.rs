@@ -18,6 +18,11 @@ fn quote(term: &str) -> String {
     format!("\"{}\"", term.replace('"', "\"\""))
 }
 
+/// What is indexed under a row.
+const INDEXED: &str = "SELECT title, tools, body FROM records_fts WHERE rowid = ?1";
+const INSERT: &str = "INSERT INTO records_fts (rowid, title, tools, body) VALUES (?1, ?2, ?3, ?4)";
+const DELETE: &str = "DELETE FROM records_fts WHERE rowid = ?1";
+
 /// The three columns of a record in the index.
 #[derive(Debug, PartialEq, Eq)]
 struct Columns {
@@ -38,7 +43,7 @@ impl Columns {
 /// Most puts only change counters: an unchanged text costs one read and no write.
 pub(crate) fn index(connection: &Connection, row: i64, text: &SearchText) -> Outcome<()> {
     let columns = Columns::of(text);
-    let mut indexed = connection.prepare_cached("SELECT title, tools, body FROM records_fts WHERE rowid = ?1")?;
+    let mut indexed = connection.prepare_cached(INDEXED)?;
     let indexed =
         indexed.query_row([row], |row| Ok(Columns { title: row.get(0)?, tools: row.get(1)?, body: row.get(2)? }));
     match indexed.optional()? {
@@ -46,15 +51,14 @@ pub(crate) fn index(connection: &Connection, row: i64, text: &SearchText) -> Out
         Some(_) => remove(connection, row)?,
         None => {}
     }
-    connection
-        .prepare_cached("INSERT INTO records_fts (rowid, title, tools, body) VALUES (?1, ?2, ?3, ?4)")?
-        .execute(params![row, columns.title, columns.tools, columns.body])?;
+    let values = params![row, columns.title, columns.tools, columns.body];
+    connection.prepare_cached(INSERT)?.execute(values)?;
     Ok(())
 }
 
 /// Takes a record out of the index.
 pub(crate) fn remove(connection: &Connection, row: i64) -> Outcome<()> {
-    connection.prepare_cached("DELETE FROM records_fts WHERE rowid = ?1")?.execute([row])?;
+    connection.prepare_cached(DELETE)?.execute([row])?;
     Ok(())
 }
 
@@ -93,6 +97,24 @@ mod tests {
         for whole in ["c++", "foo-bar", "20.04", "user@a.example", "áb→c☃d"] {
             assert!(words.contains(&whole.to_owned()), "{whole} in {words:?}");
         }
+    }
+
+    fn plan(connection: &Connection, statement: &str) -> Vec<String> {
+        let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {statement}")).unwrap();
+        let lines = plan.raw_query().mapped(|row| row.get("detail")).collect::<rusqlite::Result<Vec<String>>>();
+        lines.unwrap()
+    }
+
+    #[test]
+    fn d5_a_row_of_the_index_is_read_written_and_deleted_without_a_full_scan() {
+        let connection = database();
+        // FTS5 names a lookup by row number `=`; a full scan has nothing after the colon.
+        let scan = "SCAN records_fts VIRTUAL TABLE INDEX 0:";
+        assert_eq!(plan(&connection, "SELECT title FROM records_fts"), [scan]);
+        for statement in [INDEXED, DELETE] {
+            assert_eq!(plan(&connection, statement), [format!("{scan}=")], "{statement}");
+        }
+        assert_eq!(plan(&connection, INSERT), Vec::<String>::new());
     }
 
     #[test]

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn every_call_gives_a_fresh_and_equal_answer() {
+    fn c14_every_call_gives_a_fresh_and_equal_answer() {
         let once = HeuristicClassifier.classify_text("Удалить заказ 5 as csv");
         assert_eq!(once, HeuristicClassifier.classify_text("Удалить заказ 5 as csv"));
         assert!(once.domains.contains_key("customer_service") && once.domains.contains_key("data_analysis"));

@@ -74,7 +74,7 @@ macro_rules! __behaviour_cases {
                 create_refuses_an_id_that_exists,
                 if_revision_writes_only_over_that_revision,
                 d6_a_batch_with_one_conflict_writes_nothing,
-                d2_concurrent_increments_lose_nothing,
+                d2_d3_concurrent_increments_lose_nothing,
                 f30_parallel_creates_have_one_winner,
             }
             lookups Nothing {
@@ -123,7 +123,7 @@ macro_rules! __behaviour_cases {
                 f69_a_deleted_record_is_not_scanned,
             }
             runs Runs {
-                a_run_reads_back_with_all_fields,
+                d21_a_run_reads_back_with_all_fields,
                 f23_a_run_is_stored_once,
                 f23_a_second_commit_of_a_run_writes_nothing,
                 d6_a_batch_that_conflicts_stores_no_run,

@@ -61,7 +61,7 @@ const TASKS: u64 = 4;
 const INCREMENTS: u64 = 50;
 
 /// Read, add one, write if unchanged, from four tasks at once: the sum is exact.
-pub async fn d2_concurrent_increments_lose_nothing(store: Store) -> Result<()> {
+pub async fn d2_d3_concurrent_increments_lose_nothing(store: Store) -> Result<()> {
     let record = fixtures::fact("fct_1", "counted")?;
     store.records.put(&record, PutMode::Create).await?;
     let tasks: Vec<_> = (0..TASKS).map(|_| tokio::spawn(increment(store.clone(), record.clone()))).collect();

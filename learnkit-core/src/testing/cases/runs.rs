@@ -28,7 +28,7 @@ fn newest(limit: usize) -> RunFilter {
 }
 
 /// A run reads back equal, big integers and cut results included.
-pub async fn a_run_reads_back_with_all_fields(store: Store) -> Result<()> {
+pub async fn d21_a_run_reads_back_with_all_fields(store: Store) -> Result<()> {
     let run = fixtures::run("run_1", "удали заказ 5")?;
     assert!(store.runs.finish_run(&run).await?);
     assert_eq!(store.runs.get_run(&run.tenant, &run.id).await?, Some(run));
