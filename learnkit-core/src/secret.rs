@@ -133,7 +133,7 @@ impl Secrets {
 fn secret_values(json: &Json, secret: bool, found: &mut Vec<String>) {
     match json {
         Json::Object(fields) => {
-            fields.iter().for_each(|(key, value)| secret_values(value, secret || is_secret_key(key), found))
+            fields.iter().for_each(|(key, value)| secret_values(value, secret || is_secret_key(key), found));
         }
         Json::List(items) => items.iter().for_each(|item| secret_values(item, secret, found)),
         Json::Text(text) if secret => found.push(text.clone()),

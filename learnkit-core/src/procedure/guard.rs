@@ -176,13 +176,10 @@ impl Results {
         }
         let before = guards.len();
         let candidates: BTreeSet<&String> = words(text).filter_map(|word| self.by_word.get(&word)).flatten().collect();
-        let folded = text.to_lowercase();
         for value in candidates {
             let whole = same_text(text, value);
             let opaque = is_opaque_text(value);
-            let stands = whole
-                || (is_telling(value) && mentions(text, value))
-                || (opaque && mentions(&folded, &value.to_lowercase()));
+            let stands = whole || (is_telling(value) && stands_in(text, value, opaque));
             if stands && !given(value) {
                 guards.extend(self.guard(pointer, value, whole));
             }
@@ -229,7 +226,7 @@ impl Results {
         for &(step, at) in self.texts.get(&word)? {
             let Some(leaf) = self.steps.get(step).and_then(|flat| flat.leaves.get(at)) else { continue };
             let Some(text) = leaf.value.scalar_text() else { continue };
-            if !mentions(text, value) && !(opaque && mentions(&text.to_lowercase(), &value.to_lowercase())) {
+            if !stands_in(text, value, opaque) {
                 continue;
             }
             let holds = if opaque {
@@ -296,6 +293,11 @@ impl Results {
 fn is_opaque_text(value: &str) -> bool {
     let is_number = value.parse::<f64>().is_ok();
     is_opaque(&if is_number { Json::Number(value.to_owned()) } else { Json::Text(value.to_owned()) })
+}
+
+/// Whether a text mentions a value; an opaque one in any case.
+fn stands_in(text: &str, value: &str, opaque: bool) -> bool {
+    mentions(text, value) || (opaque && mentions(&text.to_lowercase(), &value.to_lowercase()))
 }
 
 /// Whether a value says enough to be recognised inside a longer text.
