@@ -7,7 +7,7 @@ use learnkit::engine::{Planner, PlannerReply, PlanningTurn, ReactOptions};
 use learnkit::run::{Arguments, ToolOutput};
 use learnkit::tool::{Tool, ToolAnnotations, ToolContext, ToolSet};
 use learnkit::{BoxError, LearnKit, async_trait, run_react_agent};
-use learnkit_tests::{Reply, Script, World, memory, nobody, run};
+use learnkit_tests::{Reply, Script, World, memory, nobody, run, skills};
 use serde_json::{Value, json};
 
 const TASK: &str = "Charge the newest order and mail the receipt";
@@ -105,19 +105,31 @@ async fn a_tool_that_only_reads_is_asked_again_after_a_hand_over() {
     assert_eq!((count(&made, "newest"), count(&made, "charge")), (2, 1), "{made:?}");
 }
 
+/// Follows a script once it has mended the mail.
+struct Mending(Script, World);
+
+#[async_trait]
+impl Planner for Mending {
+    async fn plan(&self, turn: &PlanningTurn<'_>) -> Result<PlannerReply, BoxError> {
+        self.1.set("mail", json!("sent"));
+        self.0.plan(turn).await
+    }
+}
+
 #[tokio::test]
 async fn what_is_learned_of_a_run_that_started_anew_has_each_effect_once() {
     let (memory, _) = memory().await;
     let world = learned_then_broken(&memory).await;
-    // The mail goes by another tool this time.
-    world.set("post", json!("posted"));
-    let anew = [calls()[0].clone(), calls()[1].clone(), ("post", json!({"order": "order_1001"}))];
-    run(&memory, TASK, &world, &Script::new(anew, "posted")).await.unwrap();
-    world.calls();
-    let report = run(&memory, TASK, &world, &nobody()).await.unwrap();
+    let planner = Mending(Script::new(calls(), "mailed"), world.clone());
+    let healed = run_react_agent(&memory, TASK, &world.tools(), &planner, ReactOptions::default()).await.unwrap();
+    assert!(!healed.replayed);
     let made = world.calls();
+    assert_eq!(["newest", "charge", "mail"].map(|tool| count(&made, tool)), [1, 1, 2], "{made:?}");
+    let report = run(&memory, TASK, &world, &nobody()).await.unwrap();
     assert!(report.replayed, "{}", report.reason);
-    assert_eq!([count(&made, "newest"), count(&made, "charge"), count(&made, "post")], [1, 1, 1], "{made:?}");
+    let made = world.calls();
+    assert_eq!(["newest", "charge", "mail"].map(|tool| count(&made, tool)), [1, 1, 1], "{made:?}");
+    assert_eq!(skills(&memory).await.len(), 1, "it is the procedure that was known");
 }
 
 /// A payment that times out at its second call, and the idempotency keys it saw.
