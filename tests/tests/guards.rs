@@ -63,8 +63,8 @@ async fn an_id_chosen_from_a_list_in_a_text_needs_the_same_text() {
 
 #[tokio::test]
 async fn a_word_inside_a_path_is_guarded() {
-    let argument = json!({"path": "/home/alice"});
-    assert_guarded("Delete my home", json!({"user": "alice"}), json!({"user": "bob"}), argument).await;
+    let argument = json!({"path": "/users/alice"});
+    assert_guarded("Delete my folder", json!({"user": "alice"}), json!({"user": "bob"}), argument).await;
 }
 
 #[tokio::test]

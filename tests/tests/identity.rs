@@ -56,10 +56,10 @@ async fn f01_near_misses_that_no_file_of_cases_has_are_not_exact() {
 
 #[test]
 fn a_text_of_many_open_code_spans_has_a_canonical_form() {
-    let spans = |last: usize| (1..1000).chain([last]).map(|ticks| "`".repeat(ticks) + " ").collect::<String>();
-    let once = canonical(&spans(1000));
+    let spans = |last: usize| (1..500).chain([last]).map(|ticks| "`".repeat(ticks) + " ").collect::<String>();
+    let once = canonical(&spans(500));
     assert_eq!(canonical(&once), once);
-    assert_ne!(canonical(&spans(1001)), once);
+    assert_ne!(canonical(&spans(501)), once);
 }
 
 #[tokio::test]

@@ -145,7 +145,7 @@ async fn a_template_refuses_a_parameter_that_is_a_secret() {
         let built = Task::template(format!("Log in with {{{name}}}")).with(name, "abc").build();
         assert_eq!(built.unwrap_err().kind(), ErrorKind::InvalidInput, "{name}");
     }
-    for value in [TOKEN, "sk-ant-aaaaaaaaaaaaaaaaaaaa1", "AKIAABCDEFGHIJKLMNOP"] {
+    for value in [TOKEN, "sk-ant-aaaaaaaaaaaaaaaaaaaa1", "AKIAABCDEFGHIJKLMNOP", "password=hunter2hunter2"] {
         let error = Task::template("Reset the account of {account}").with("account", value).build().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidInput, "{value}");
         assert!(!error.chain().contains(value), "{}", error.chain());
@@ -157,13 +157,11 @@ async fn a_template_refuses_a_parameter_that_is_a_secret() {
 async fn a21_a_secret_is_in_no_part_of_what_a_run_leaves() {
     let (memory, _) = memory().await;
     let world = World::new([("login", json!({"ok": true}))]);
-    let task = Task::template("Log {user} in").with("user", "password=hunter2hunter2").build();
-    // A parameter in a telling form is refused or masked; either way it is not stored.
-    let task = task.unwrap_or_else(|_| Task::template("Log {user} in").with("user", "ann").build().unwrap());
+    let task = Task::template("Log {user} in, password=hunter2hunter2").with("user", "ann").build().unwrap();
     let arguments = json!({"user": "ann", "password": "hunter2hunter2"});
     let script = Script::new([("login", arguments)], "in with password=hunter2hunter2");
     run_react_agent(&memory, task, &world.tools(), &script, ReactOptions::default()).await.unwrap();
     assert_eq!((skills(&memory).await.len(), of_kind(&memory, Kind::Trace).await.len()), (1, 1));
     let stored = stored_text(&memory).await;
-    assert!(stored.contains("login") && !stored.contains("hunter2"), "{stored}");
+    assert!(!stored.contains("hunter2"), "{stored}");
 }
