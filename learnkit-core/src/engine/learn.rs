@@ -260,12 +260,12 @@ impl<'a> Lesson<'a> {
     fn describe_failure(&self) -> Failure {
         let outer: Vec<&ToolCall> = self.ended.calls.iter().filter(|call| call.parent.is_none()).collect();
         let broken = outer.iter().rev().find(|call| !call.status.is_ok());
-        let what_to_avoid = match broken {
-            Some(call) => format!("`{}` failed and the run did not recover from it", call.tool),
-            None => format!("this way of doing it: {}", self.run.gate.reason),
+        let what_to_avoid = match (broken, self.run.gate.source) {
+            (Some(call), _) => format!("`{}` failed and the run did not recover from it", call.tool),
+            (None, GateSource::RunError) => "this way of doing it: the agent ended with an error".to_owned(),
+            (None, _) => format!("this way of doing it: {}", self.run.gate.reason),
         };
-        let error_message =
-            broken.map(|call| crate::run::prefix(&mask_text(call.output.as_text()).text, 500).to_owned());
+        let error_message = broken.map(|call| short_reason(call.output.as_text()));
         Failure {
             description: self.run.text.clone(),
             what_to_avoid,
