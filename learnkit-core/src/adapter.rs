@@ -91,7 +91,7 @@ pub trait BaseAdapterExt: BaseAdapter {
             Ok(Err(error)) => error.into(),
             Err(_) => "the body panicked".into(),
         };
-        self.complete_run(&run, Outcome::failed(error.to_string())).await?;
+        self.complete_run(&run, Outcome::of_error(&error)).await?;
         Err(Error::new(ErrorKind::Agent, "the agent failed; its run is stored")
             .with_context("run_id", run.id())
             .with_source(error))
@@ -128,6 +128,9 @@ impl Tool for TrackedTool {
     }
 
     async fn call(&self, arguments: &Arguments, context: &ToolContext) -> Result<ToolOutput, BoxError> {
+        if let Some(output) = self.run.done_before(self.tool.name(), arguments) {
+            return Ok(output);
+        }
         let draft = CallDraft::new(self.tool.name(), arguments.clone()).with_annotations(self.tool.annotations());
         let work = self.tool.call(arguments, context);
         self.run.tracker().call_tool(draft, work, |output| self.tool.success_when(output)).await

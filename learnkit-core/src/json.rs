@@ -145,6 +145,39 @@ impl Json {
         leaves
     }
 
+    /// The keys of every object, by the path of the object with `*` for list positions.
+    pub(crate) fn keys(&self) -> BTreeMap<String, std::collections::BTreeSet<String>> {
+        let mut keys = BTreeMap::new();
+        self.collect_keys(&Place::default(), &mut keys, 0);
+        keys
+    }
+
+    fn collect_keys(
+        &self,
+        place: &Place,
+        keys: &mut BTreeMap<String, std::collections::BTreeSet<String>>,
+        depth: usize,
+    ) {
+        if depth > MAX_DEPTH {
+            return;
+        }
+        match self {
+            Self::List(items) => items.iter().for_each(|item| item.collect_keys(&place.item(0), keys, depth + 1)),
+            Self::Object(fields) => {
+                for (key, value) in fields {
+                    keys.entry(place.pattern.clone()).or_default().insert(key.clone());
+                    value.collect_keys(&place.key(key), keys, depth + 1);
+                }
+            }
+            Self::Text(text) => {
+                if let Some(inner) = Self::opened(text) {
+                    inner.collect_keys(&place.inside(), keys, depth + 1);
+                }
+            }
+            _ => {}
+        }
+    }
+
     fn collect(&self, place: &Place, leaves: &mut Vec<Leaf>, depth: usize) {
         if depth > MAX_DEPTH {
             return;

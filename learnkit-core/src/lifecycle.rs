@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::config::ReplayTrust;
-use crate::record::{Confidence, Record, Status, Trust};
+use crate::record::{Confidence, Record, RecordId, Status, Trust};
 use crate::tool::EffectClass;
 use crate::{Error, Result};
 
@@ -45,7 +45,12 @@ pub enum Event {
     ReportedSuccess,
     /// The caller reported failure of the run that made or replayed it.
     ReportedFailure,
-    /// Somebody pinned it.
+    /// A newer fact took its place.
+    Superseded {
+        /// The newer record.
+        by: RecordId,
+    },
+    /// Somebody pinned it: it does not expire.
     Pinned,
     /// Somebody unpinned it.
     Unpinned,
@@ -65,8 +70,12 @@ pub fn apply(record: &mut Record, event: &Event, at: Timestamp) -> String {
         Event::ReplayStopped { reason, at_fault } => replay_stopped(record, reason, *at_fault),
         Event::ReportedSuccess => reported_success(record, at),
         Event::ReportedFailure => reported_failure(record),
-        Event::Pinned => pin(record, true),
-        Event::Unpinned => pin(record, false),
+        Event::Superseded { by } => {
+            record.status = Status::Retired;
+            format!("superseded by {by}")
+        }
+        Event::Pinned => pin(record),
+        Event::Unpinned => unpin(record, at),
     };
     if record.status != before {
         record.status_reason.clone_from(&reason);
@@ -74,15 +83,32 @@ pub fn apply(record: &mut Record, event: &Event, at: Timestamp) -> String {
     reason
 }
 
-fn reinforce(record: &mut Record, at: Timestamp) {
-    record.confidence = record.confidence.raised(HELPED_STEP);
+/// The time to live starts anew; stale is undone. Whoever did harm goes through probation again.
+fn renew(record: &mut Record, at: Timestamp) {
     record.last_reinforced = Some(at);
     if record.expires.is_some() {
         record.expires = crate::clock::days_after(at, record.kind().ttl_days());
     }
     if record.status == Status::Stale {
-        record.status = Status::Active;
+        record.status = if record.usage.harm == 0 { Status::Active } else { Status::Probation };
     }
+}
+
+fn reinforce(record: &mut Record, at: Timestamp) {
+    record.confidence = record.confidence.raised(HELPED_STEP);
+    renew(record, at);
+}
+
+/// Somebody who knows says that it works: what was held against it is forgotten.
+fn revive(record: &mut Record) {
+    if matches!(record.status, Status::Retired | Status::Harmful) {
+        record.status = Status::Probation;
+        record.usage.help = 0;
+        record.usage.harm = 0;
+        record.usage.failed_replays = 0;
+    }
+    record.usage.harms_in_a_row = 0;
+    record.usage.suspended = None;
 }
 
 fn planned_again(record: &mut Record, trust: Trust, at: Timestamp) -> String {
@@ -91,7 +117,7 @@ fn planned_again(record: &mut Record, trust: Trust, at: Timestamp) -> String {
         if trust < Trust::Verified {
             return format!("solved the task again, but stays {} until a success is reported", record.status);
         }
-        record.status = Status::Probation;
+        revive(record);
     }
     record.trust = record.trust.max(trust);
     record.usage.suspended = None;
@@ -135,13 +161,10 @@ fn replay_stopped(record: &mut Record, reason: &str, at_fault: bool) -> String {
 }
 
 fn reported_success(record: &mut Record, at: Timestamp) -> String {
-    if matches!(record.status, Status::Retired | Status::Harmful) {
-        record.status = Status::Probation;
-    }
+    revive(record);
     record.trust = Trust::Verified;
-    record.usage.suspended = None;
-    record.usage.harms_in_a_row = 0;
-    reinforce(record, at);
+    // The use itself was counted when the run finished.
+    renew(record, at);
     "the caller reported success".to_owned()
 }
 
@@ -152,9 +175,16 @@ fn reported_failure(record: &mut Record) -> String {
     "the caller reported failure".to_owned()
 }
 
-fn pin(record: &mut Record, pinned: bool) -> String {
-    record.pinned = pinned;
-    if pinned { "pinned".to_owned() } else { "unpinned".to_owned() }
+fn pin(record: &mut Record) -> String {
+    record.pinned = true;
+    record.expires = None;
+    "pinned".to_owned()
+}
+
+fn unpin(record: &mut Record, at: Timestamp) -> String {
+    record.pinned = false;
+    record.expires = crate::clock::days_after(at, record.kind().ttl_days());
+    "unpinned".to_owned()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^52")]
@@ -249,7 +279,7 @@ pub fn maintain(record: &mut Record, plan: &MaintenancePlan, now: Timestamp) -> 
         done.promoted = promote(record, plan, now);
         return done;
     }
-    if matches!(record.status, Status::Active | Status::Stale) {
+    if matches!(record.status, Status::Probation | Status::Active | Status::Stale) {
         done.decayed = decay(record, plan, now);
     }
     if matches!(record.status, Status::Active | Status::Probation) {
@@ -309,7 +339,7 @@ pub fn may_replay(record: &Record, trust: ReplayTrust, now: Timestamp) -> Result
     if !matches!(record.status, Status::Probation | Status::Active) {
         return Err(format!("it is {}: {}", record.status, record.status_reason));
     }
-    if record.is_expired(now) && !record.pinned {
+    if record.is_expired(now) {
         return Err("it has expired".to_owned());
     }
     if record.confidence < Confidence::FLOOR {
@@ -332,7 +362,7 @@ pub fn may_replay(record: &Record, trust: ReplayTrust, now: Timestamp) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Content, RecordId};
+    use crate::record::Content;
     use crate::testing::fixtures;
     use proptest::prelude::*;
 

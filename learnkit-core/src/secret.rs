@@ -3,11 +3,13 @@
 //! Entropy, URLs and named secret slots come with the full finder; what this module does not find
 //! is listed in the README's status table.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
 use crate::json::Json;
+use crate::run::ToolCall;
 
 /// What stands in place of a secret.
 pub(crate) const MASK: &str = "[secret]";
@@ -77,9 +79,76 @@ static CREDENTIALS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
+/// The secrets that were found in the calls of one run, so that they are found again where neither a
+/// key name nor a shape gives them away.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Secrets(BTreeSet<String>);
+
+/// Shorter values are masked where they stand, but not looked for elsewhere: `5` is everywhere.
+const MIN_SECRET_CHARS: usize = 6;
+
+impl Secrets {
+    /// Everything that masking finds in arguments and results.
+    pub(crate) fn of_calls(calls: &[ToolCall]) -> Self {
+        let mut secrets = Self::default();
+        for call in calls {
+            secrets.collect(call.arguments.raw());
+            secrets.collect(call.output.as_text());
+        }
+        secrets
+    }
+
+    fn collect(&mut self, text: &str) {
+        let Ok(json) = Json::parse(text) else { return };
+        let mut found = Vec::new();
+        secret_values(&json, false, &mut found);
+        self.0.extend(found.into_iter().filter(|value| value.chars().count() >= MIN_SECRET_CHARS));
+    }
+
+    /// Whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether a text holds a secret, by key name, by shape, or one that was found elsewhere.
+    pub(crate) fn are_in(&self, text: &str) -> bool {
+        mask_text(text).found > 0 || self.0.iter().any(|secret| text.contains(secret))
+    }
+
+    /// Replaces every found secret in JSON text. Longer secrets first, so that none leaves a rest.
+    pub(crate) fn scrub(&self, json: &str) -> String {
+        let mut secrets: Vec<&String> = self.0.iter().collect();
+        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        secrets.iter().fold(json.to_owned(), |json, secret| {
+            let quoted = serde_json::Value::from(secret.as_str()).to_string();
+            // JSON text inside a JSON string is escaped once more.
+            let inner = quoted.trim_matches('"').to_owned();
+            let nested = serde_json::Value::from(inner.as_str()).to_string();
+            json.replace(&inner, MASK).replace(nested.trim_matches('"'), MASK)
+        })
+    }
+}
+
+/// The texts under secret key names, at any depth.
+fn secret_values(json: &Json, secret: bool, found: &mut Vec<String>) {
+    match json {
+        Json::Object(fields) => {
+            fields.iter().for_each(|(key, value)| secret_values(value, secret || is_secret_key(key), found));
+        }
+        Json::List(items) => items.iter().for_each(|item| secret_values(item, secret, found)),
+        Json::Text(text) if secret => found.push(text.clone()),
+        Json::Text(text) => {
+            if let Ok(inner @ (Json::Object(_) | Json::List(_))) = Json::parse(text) {
+                secret_values(&inner, false, found);
+            }
+        }
+        _ => {}
+    }
+}
+
 /// Masks secrets in free text; JSON text is masked by key name too.
 pub fn mask_text(text: &str) -> Masked {
-    if text.trim_start().starts_with(['{', '[']) && Json::parse(text).is_ok() {
+    if text.trim_start().starts_with(['{', '[', '"']) && Json::parse(text).is_ok() {
         return mask_json(text);
     }
     mask_shapes(text)
@@ -119,7 +188,7 @@ fn mask_value(json: &mut Json, secret: bool) -> usize {
 }
 
 /// Whether a key's value is secret. Numbers under such keys count too, so counters are named apart.
-fn is_secret_key(key: &str) -> bool {
+pub(crate) fn is_secret_key(key: &str) -> bool {
     let plain: String = key.chars().filter(|char| char.is_alphanumeric()).collect::<String>().to_lowercase();
     SECRET_KEYS.contains(&plain.as_str())
 }

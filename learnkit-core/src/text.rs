@@ -34,15 +34,49 @@ pub fn terms(text: &str) -> Vec<String> {
     terms
 }
 
-/// The distinct terms of a query without stop-words, at most [`MAX_QUERY_TERMS`]; if only
-/// stop-words are there, those.
+/// The distinct terms of a query without stop-words, at most [`MAX_QUERY_TERMS`]; a query of
+/// stop-words alone asks for nothing.
 pub fn query_terms(text: &str) -> Vec<String> {
     let mut seen = std::collections::HashSet::new();
-    let distinct: Vec<String> = terms(text).into_iter().filter(|term| seen.insert(term.clone())).collect();
-    let telling: Vec<String> = distinct.iter().filter(|term| !is_stop_word(term)).cloned().collect();
-    let mut chosen = if telling.is_empty() { distinct } else { telling };
-    chosen.truncate(MAX_QUERY_TERMS);
-    chosen
+    let telling = terms(text).into_iter().filter(|term| !is_stop_word(term) && seen.insert(term.clone()));
+    telling.take(MAX_QUERY_TERMS).collect()
+}
+
+/// Whether a term negates, or insists on the contrary.
+pub fn is_negation(term: &str) -> bool {
+    matches!(
+        term,
+        "not"
+            | "no"
+            | "never"
+            | "always"
+            | "none"
+            | "without"
+            | "don't"
+            | "dont"
+            | "doesn't"
+            | "cannot"
+            | "can't"
+            | "不"
+            | "别"
+            | "没"
+            | "не"
+            | "нет"
+            | "без"
+            | "لا"
+            | "nicht"
+            | "kein"
+            | "keine"
+            | "ne"
+            | "pas"
+            | "sin"
+    )
+}
+
+/// Whether two texts differ in how often they negate: one may ask for the contrary of the other.
+pub fn is_contrary(a: &str, b: &str) -> bool {
+    let negations = |text: &str| terms(text).iter().filter(|term| is_negation(term) && *term != "always").count();
+    negations(a) % 2 != negations(b) % 2
 }
 
 /// Whether a term says nothing about a task.

@@ -53,6 +53,11 @@ impl ToolAnnotations {
             _ => EffectClass::Unknown,
         }
     }
+
+    /// Whether calling it once more with the same arguments changes nothing.
+    pub(crate) fn may_repeat(self) -> bool {
+        self.exploration || matches!(self.effect(), EffectClass::ReadOnly | EffectClass::Idempotent)
+    }
 }
 
 /// What a tool is told beside its arguments.

@@ -178,7 +178,7 @@ async fn the_best_proven_skill_sets_the_strength_and_probation_is_exploratory() 
     let playbook = memory.inspect("Rotate the signing key soon").await.unwrap().playbook;
     assert_eq!(playbook.strength, Strength::Exploratory);
     assert!(playbook.text.contains("on probation") && playbook.text.contains("unverified"));
-    for (id, confidence, strength) in [("g", 0.5, Strength::Guided), ("p", 0.8, Strength::Prescriptive)] {
+    for (id, confidence, strength) in [("a2", 0.5, Strength::Guided), ("a1", 0.8, Strength::Prescriptive)] {
         remember(&memory, skill(&memory, id, "Rotate the signing key", confidence)).await;
         assert_eq!(memory.inspect("Rotate the signing key soon").await.unwrap().playbook.strength, strength);
     }

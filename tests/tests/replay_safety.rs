@@ -77,7 +77,7 @@ async fn a6_f08_f12_f14_a_failing_step_hands_over_demotes_and_claims_nothing() {
     assert_eq!(report.planning_calls, Some(1));
     let told = &planner.playbooks()[0];
     assert!(told.contains("1. latest_order({}) -> {\"id\":\"order_1001\"}"), "{told}");
-    assert!(told.contains("2. refund({\"order\":\"order_1001\"}) (failed)"), "{told}");
+    assert!(told.contains("Failed:\n- refund({\"order\":\"order_1001\"}): payment service is down"), "{told}");
     let skill = skills(&memory).await.remove(0);
     assert_eq!((skill.usage.harm, skill.usage.failed_replays), (1, 1));
     assert!(skill.confidence.get() < 0.75);

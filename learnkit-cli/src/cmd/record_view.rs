@@ -120,7 +120,8 @@ fn guard_words(guard: &Guard) -> String {
         let holds = match &place.holds {
             Holds::Equal => "equals it",
             Holds::Mentioned => "mentions it",
-            Holds::ChosenFrom { .. } => "still lists the same values",
+            Holds::Key => "has it as a key",
+            Holds::ChosenFrom { .. } => "still says all that it said",
         };
         format!("result {} at `{}` {holds}", place.step + 1, place.path)
     });

@@ -105,6 +105,7 @@ impl CallResult {
 
     fn status(&self) -> CallStatus {
         match self.ok {
+            Some(true) => CallStatus::Ok,
             Some(false) if !self.output.is_error() => {
                 CallStatus::Failed { reason: "the recording says that the call failed".to_owned() }
             }

@@ -143,7 +143,7 @@ where
             Ok(Err(error)) => error.into(),
             Err(_) => "the agent function panicked".into(),
         };
-        run.session().finish(&Outcome::failed(error.to_string())).await;
+        run.session().finish(&Outcome::of_error(&error)).await;
         Err(Error::new(ErrorKind::Agent, "the agent function failed; its run is stored")
             .with_context("run_id", run.id())
             .with_source(error))

@@ -148,7 +148,7 @@ impl LearnKit {
         let classification = self.classify(task).await;
         let request = self.retrieval(task, &classification, AgentFilter::Only(self.agent.clone()));
         let records = self.within("search", self.inner.retriever.retrieve(&request)).await?;
-        let playbook = compose(&records, self.inner.settings.budget);
+        let playbook = compose(task.text(), &records, self.inner.settings.budget);
         Ok(Guidance { classification: Some(classification), records, playbook })
     }
 

@@ -31,17 +31,28 @@ impl Request {
 /// Makes the calls of one decision side by side; every outcome is recorded, none is returned as an
 /// error. A missing tool, an error and a panic count as failed calls.
 pub(super) async fn execute(session: &Session, tools: &ToolSet, requests: Vec<Request>) {
-    let calls = requests.into_iter().map(|request| execute_one(session, tools, request));
+    let mut made: Vec<(String, Arguments)> = Vec::new();
+    let mut calls = Vec::new();
+    for request in requests {
+        let call = (request.tool.clone(), request.arguments.clone());
+        let earlier = made.iter().filter(|(tool, arguments)| *tool == call.0 && arguments.same_as(&call.1)).count();
+        made.push(call);
+        calls.push(execute_one(session, tools, request, earlier));
+    }
     join_all(calls).await;
 }
 
-async fn execute_one(session: &Session, tools: &ToolSet, request: Request) {
+/// `earlier` is how many equal calls of the same decision stand before this one.
+async fn execute_one(session: &Session, tools: &ToolSet, request: Request, earlier: usize) {
     let Some(tool) = tools.get(&request.tool) else {
         let message = tools.find(&request.tool).err().map(|error| error.to_string()).unwrap_or_default();
         session.tracker().begin(request.draft).fail(message);
         return;
     };
-    let context = ToolContext { idempotency_key: idempotency_key(session, &request) };
+    if session.done_before(&request.tool, &request.arguments).is_some() {
+        return;
+    }
+    let context = ToolContext { idempotency_key: idempotency_key(session, &request, earlier) };
     let work = async {
         let call = AssertUnwindSafe(tool.call(&request.arguments, &context)).catch_unwind();
         call.await.unwrap_or_else(|_| Err(BoxError::from("the tool panicked")))
@@ -52,18 +63,13 @@ async fn execute_one(session: &Session, tools: &ToolSet, request: Request) {
     drop(recorded);
 }
 
-/// Equal for every attempt of the same call of the same run.
-fn idempotency_key(session: &Session, request: &Request) -> String {
-    let same = session
-        .tracker()
-        .calls()
-        .iter()
-        .filter(|call| call.tool == request.tool && call.arguments.same_as(&request.arguments))
-        .count();
+/// Equal for every attempt of the same call of the same run: what counts is how often it has worked.
+fn idempotency_key(session: &Session, request: &Request, earlier: usize) -> String {
+    let worked = session.tracker().count_ok(&request.tool, &request.arguments);
     Fingerprint::new("call")
         .part(session.run_id().as_str())
         .part(&request.tool)
         .part(request.arguments.raw())
-        .part(&same.to_string())
+        .part(&(worked + earlier).to_string())
         .short()
 }

@@ -1,6 +1,8 @@
 //! The end of a run: gate, learn, account. One commit, idempotent by run id.
 
 use jiff::Timestamp;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use super::session::State;
 use super::{LearnKit, RunReport};
@@ -9,11 +11,13 @@ use crate::classify::HeuristicClassifier;
 use crate::lifecycle::{Event, apply};
 use crate::procedure::{Distilled, Procedure, Source, distil};
 use crate::record::{
-    Confidence, Content, Failure, Kind, Origin, Provenance, Record, RecordId, RunId, Skill, TaskLink, Trace, Trust,
+    AgentName, Confidence, Content, Failure, Kind, Origin, Provenance, Record, RecordId, RunId, Skill, TaskLink, Trace,
+    Trust,
 };
+use crate::run::short_reason;
 use crate::run::{AnswerSource, Gate, GateSource, LearnedNote, Mode, StoredRun, ToolCall, Verdict};
-use crate::secret::mask_text;
-use crate::{Error, ErrorKind, Result, Task};
+use crate::secret::{Secrets, mask_text};
+use crate::{BoxError, Error, ErrorKind, Result, Task};
 
 /// A record that changes under our hands is read again at most so often.
 const MAX_ATTEMPTS: usize = 64;
@@ -58,6 +62,12 @@ impl Outcome {
         Self { failure: Some(failure), ..Self::default() }
     }
 
+    /// The run ended with an error. One that LearnKit marks as transient blames the environment.
+    pub fn of_error(error: &BoxError) -> Self {
+        let transient = error.downcast_ref::<Error>().is_some_and(Error::is_retryable);
+        if transient { Self::interrupted(error.to_string()) } else { Self::failed(error.to_string()) }
+    }
+
     /// The run was dropped before its end.
     pub(super) fn cancelled() -> Self {
         Self::interrupted("cancelled before the run was finished")
@@ -74,7 +84,7 @@ impl Outcome {
 /// Everything that a finished session leaves.
 #[derive(Debug)]
 pub(super) struct Ended {
-    pub(super) kit: LearnKit,
+    pub(super) agent: AgentName,
     pub(super) task: Task,
     pub(super) run_id: RunId,
     pub(super) calls: Vec<ToolCall>,
@@ -101,13 +111,15 @@ pub(super) enum Fate {
 }
 
 /// Gates a run, learns from it and stores it.
-pub(super) async fn learn(ended: &Ended, outcome: &Outcome) -> Learned {
-    let mut lesson = Lesson::of(ended, outcome);
+pub(super) async fn learn(kit: &LearnKit, ended: &Ended, outcome: &Outcome) -> Learned {
+    let kit = kit.with_agent(ended.agent.clone());
+    let mut lesson = Lesson::of(&kit, ended, outcome);
     let answer = lesson.answer.clone();
     match lesson.store().await {
         Ok(Committed::Stored(_)) => Learned { report: RunReport::of(&lesson.run, answer), fate: Fate::Stored },
         Ok(Committed::RunExists) => {
-            let mut report = lesson.earlier_report().await.unwrap_or_else(|| RunReport::of(&lesson.run, answer));
+            let mut report =
+                lesson.earlier_report(answer.clone()).await.unwrap_or_else(|| RunReport::of(&lesson.run, answer));
             report.warnings.push("a run of this id was learned before; nothing was changed".to_owned());
             Learned { report, fate: Fate::Known }
         }
@@ -122,6 +134,7 @@ pub(super) async fn learn(ended: &Ended, outcome: &Outcome) -> Learned {
 
 /// One run on its way into memory.
 struct Lesson<'a> {
+    kit: &'a LearnKit,
     ended: &'a Ended,
     outcome: &'a Outcome,
     now: Timestamp,
@@ -135,7 +148,7 @@ struct Lesson<'a> {
 }
 
 impl<'a> Lesson<'a> {
-    fn of(ended: &'a Ended, outcome: &'a Outcome) -> Self {
+    fn of(kit: &'a LearnKit, ended: &'a Ended, outcome: &'a Outcome) -> Self {
         let state = &ended.state;
         let (answer, source) = match (&state.answer, &outcome.answer) {
             (Some((text, source)), None) => (Some(text.clone()), Some(*source)),
@@ -143,19 +156,20 @@ impl<'a> Lesson<'a> {
             (_, Some(given)) => (Some(given.clone()), Some(AnswerSource::Planner)),
             (None, None) => (None, None),
         };
-        let now = ended.kit.now();
-        let run = stored_run(ended, outcome, answer.as_deref(), source, now);
-        let mut lesson = Self { ended, outcome, now, answer, run, events: Vec::new(), procedure: None, failure: None };
+        let now = kit.now();
+        let run = stored_run(kit, ended, outcome, Answer { text: answer.as_deref(), source });
+        let mut lesson =
+            Self { kit, ended, outcome, now, answer, run, events: Vec::new(), procedure: None, failure: None };
         lesson.judge();
         lesson
     }
 
     fn passes(&self) -> bool {
-        self.run.gate.passes(self.ended.kit.inner.settings.quality_threshold)
+        self.run.gate.passes(self.kit.inner.settings.quality_threshold)
     }
 
     fn fails(&self) -> bool {
-        self.run.gate.fails(self.ended.kit.inner.settings.quality_threshold) && !self.is_environment()
+        self.run.gate.fails(self.kit.inner.settings.quality_threshold) && !self.is_environment()
     }
 
     fn is_environment(&self) -> bool {
@@ -206,7 +220,7 @@ impl<'a> Lesson<'a> {
     }
 
     fn distil(&mut self) {
-        let stored_result_bytes = self.ended.kit.inner.settings.stored_result_bytes;
+        let stored_result_bytes = self.kit.inner.settings.stored_result_bytes;
         let source = Source {
             task: self.ended.task.text(),
             parameters: self.ended.task.parameters(),
@@ -229,7 +243,8 @@ impl<'a> Lesson<'a> {
         }
         let outer = self.ended.calls.iter().filter(|call| call.parent.is_none());
         let productive: Vec<&str> = outer.filter(|call| call.is_productive()).map(|call| call.tool.as_str()).collect();
-        for scored in &self.ended.state.guidance.records {
+        let guidance = &self.ended.state.guidance;
+        for scored in guidance.records.iter().filter(|scored| guidance.playbook.records.contains(&scored.item.id)) {
             let Some(procedure) = scored.item.procedure() else { continue };
             let tools = procedure.tools();
             // What this run teaches anew is not credited a second time.
@@ -245,12 +260,12 @@ impl<'a> Lesson<'a> {
     fn describe_failure(&self) -> Failure {
         let outer: Vec<&ToolCall> = self.ended.calls.iter().filter(|call| call.parent.is_none()).collect();
         let broken = outer.iter().rev().find(|call| !call.status.is_ok());
-        let what_to_avoid = match broken {
-            Some(call) => format!("`{}` failed and the run did not recover from it", call.tool),
-            None => format!("this way of doing it: {}", self.run.gate.reason),
+        let what_to_avoid = match (broken, self.run.gate.source) {
+            (Some(call), _) => format!("`{}` failed and the run did not recover from it", call.tool),
+            (None, GateSource::RunError) => "this way of doing it: the agent ended with an error".to_owned(),
+            (None, _) => format!("this way of doing it: {}", self.run.gate.reason),
         };
-        let error_message =
-            broken.map(|call| crate::run::prefix(&mask_text(call.output.as_text()).text, 500).to_owned());
+        let error_message = broken.map(|call| short_reason(call.output.as_text()));
         Failure {
             description: self.run.text.clone(),
             what_to_avoid,
@@ -261,7 +276,7 @@ impl<'a> Lesson<'a> {
 
     /// Stores everything in one commit; a record that changed meanwhile is read again.
     async fn store(&mut self) -> Result<Committed> {
-        let kit = &self.ended.kit;
+        let kit = self.kit;
         for _ in 0..MAX_ATTEMPTS {
             let batch = kit.within("read", self.batch()).await?;
             match kit.within("commit", kit.inner.store.commit(batch)).await {
@@ -289,7 +304,20 @@ impl<'a> Lesson<'a> {
         if !self.run.calls.is_empty() {
             puts.push(Put { record: self.trace(), mode: PutMode::Upsert });
         }
-        Ok(Batch { puts, run: Some(self.run.clone()) })
+        self.scrub(Batch { puts, run: Some(self.run.clone()) })
+    }
+
+    /// Takes out secrets that stand where neither a key name nor a shape gives them away.
+    fn scrub(&self, mut batch: Batch) -> Result<Batch> {
+        let secrets = Secrets::of_calls(&self.ended.calls);
+        if secrets.is_empty() {
+            return Ok(batch);
+        }
+        for put in &mut batch.puts {
+            put.record = scrubbed(&secrets, &put.record)?;
+        }
+        batch.run = batch.run.map(|run| scrubbed(&secrets, &run)).transpose()?;
+        Ok(batch)
     }
 
     async fn change_records(&mut self, puts: &mut Vec<Put>) -> Result<()> {
@@ -310,7 +338,7 @@ impl<'a> Lesson<'a> {
         if let Some(at) = puts.iter().position(|put| put.record.id == *id) {
             return Ok(puts.get_mut(at));
         }
-        let Some(record) = self.ended.kit.inner.store.records.get(&self.run.tenant, id).await? else { return Ok(None) };
+        let Some(record) = self.kit.inner.store.records.get(&self.run.tenant, id).await? else { return Ok(None) };
         let mode = PutMode::IfRevision(record.revision);
         puts.push(Put { record, mode });
         Ok(puts.last_mut())
@@ -407,10 +435,10 @@ impl<'a> Lesson<'a> {
         record
     }
 
-    async fn earlier_report(&self) -> Option<RunReport> {
-        let runs = &self.ended.kit.inner.store.runs;
-        let stored = runs.get_run(&self.run.tenant, &self.run.id).await.ok().flatten()?;
-        Some(RunReport::of(&stored, None))
+    /// The report of the run that was stored under this id, with the answer that was given now.
+    async fn earlier_report(&self, answer: Option<String>) -> Option<RunReport> {
+        let stored = self.kit.run(&self.run.id).await.ok()?;
+        Some(RunReport::of(&stored, answer))
     }
 }
 
@@ -419,26 +447,40 @@ pub(super) fn skill_id(task: &TaskLink, procedure: &Procedure) -> RecordId {
     RecordId::derived("skill", &[task.key.as_str(), &procedure.signature()])
 }
 
-/// The same calls solved the task again: the newest results and guards count from now on.
+/// The same value with every found secret taken out.
+fn scrubbed<T: Serialize + DeserializeOwned>(secrets: &Secrets, value: &T) -> Result<T> {
+    let unwritable =
+        |error| Error::new(ErrorKind::Internal, "a value did not survive the removal of secrets").with_source(error);
+    let json = serde_json::to_string(value).map_err(unwritable)?;
+    serde_json::from_str(&secrets.scrub(&json)).map_err(unwritable)
+}
+
+/// The same calls solved the task again: the newest results and guards count from now on, and every
+/// shape that was seen stays allowed.
 fn relearn(record: &mut Record, procedure: Procedure, trust: Trust, now: Timestamp) -> String {
     let reason = apply(record, &Event::PlannedAgain(trust), now);
     if let Content::Skill(skill) = &mut record.content {
-        let version = skill.procedure.as_ref().map_or(1, |old| old.version + 1);
-        skill.procedure = Some(Procedure { version, ..procedure });
+        let mut fresh = procedure;
+        if let Some(old) = &skill.procedure {
+            fresh.version = old.version + 1;
+            fresh.steps.iter_mut().zip(&old.steps).for_each(|(step, old)| step.shape.also_allow(&old.shape));
+        }
+        skill.procedure = Some(fresh);
     }
     reason
 }
 
-/// The run as the store keeps it, before learning.
-fn stored_run(
-    ended: &Ended,
-    outcome: &Outcome,
-    answer: Option<&str>,
+/// The answer of a run and where it came from.
+#[derive(Clone, Copy)]
+struct Answer<'a> {
+    text: Option<&'a str>,
     source: Option<AnswerSource>,
-    now: Timestamp,
-) -> StoredRun {
+}
+
+/// The run as the store keeps it, before learning.
+fn stored_run(kit: &LearnKit, ended: &Ended, outcome: &Outcome, answer: Answer<'_>) -> StoredRun {
     let state = &ended.state;
-    let limit = ended.kit.inner.settings.stored_result_bytes;
+    let limit = kit.inner.settings.stored_result_bytes;
     let replayed = is_replayed(ended);
     let mut warnings = state.warnings.clone();
     if let Some((_, replay)) = &state.replay {
@@ -450,10 +492,10 @@ fn stored_run(
     let unfinished = state.mode == Mode::Replay && !replayed;
     StoredRun {
         id: ended.run_id.clone(),
-        tenant: ended.kit.inner.tenant.clone(),
-        scope: ended.kit.inner.reader.scope.clone(),
-        agent: ended.kit.agent.clone(),
-        task: ended.kit.task_link(&ended.task),
+        tenant: kit.inner.tenant.clone(),
+        scope: kit.inner.reader.scope.clone(),
+        agent: ended.agent.clone(),
+        task: kit.task_link(&ended.task),
         text: mask_text(ended.task.text()).text,
         mode: if unfinished { Mode::Guide } else { state.mode },
         reason: if unfinished { "the plan of the replay was not carried out".to_owned() } else { state.reason.clone() },
@@ -461,9 +503,9 @@ fn stored_run(
         planning_calls: state.planning_calls,
         synthesis_calls: state.synthesis_calls,
         calls: ended.calls.iter().map(|call| call.stored(limit)).collect(),
-        answer: answer.map(|answer| mask_text(answer).text),
-        answer_source: source,
-        gate: gate(ended, outcome, answer),
+        answer: answer.text.map(|answer| mask_text(answer).text),
+        answer_source: answer.source,
+        gate: gate(ended, outcome, answer.text),
         reports: Vec::new(),
         trust: None,
         decisions: state.decisions.clone(),
@@ -471,7 +513,7 @@ fn stored_run(
         learned: Vec::new(),
         warnings,
         started: ended.started,
-        finished: now,
+        finished: kit.now(),
     }
 }
 
@@ -489,9 +531,9 @@ fn gate(ended: &Ended, outcome: &Outcome, answer: Option<&str>) -> Gate {
     }
     match &outcome.failure {
         Some(failure) if failure.is_environment => {
-            Gate { score: None, source: GateSource::Abstained, reason: mask_text(&failure.message).text }
+            Gate { score: None, source: GateSource::Abstained, reason: short_reason(&failure.message) }
         }
-        Some(failure) => Gate::of_run_error(&mask_text(&failure.message).text),
+        Some(failure) => Gate::of_run_error(&failure.message),
         None => Gate::of_calls(&ended.calls, ended.turns, answer.is_some_and(|answer| !answer.trim().is_empty())),
     }
 }

@@ -75,7 +75,8 @@ impl LearnKit {
         self.change(id, if pinned { &Event::Pinned } else { &Event::Unpinned }).await
     }
 
-    /// Deletes a record with the runs and traces of its task, so that none of its text is left.
+    /// Deletes a record with the runs and traces of its exact task; an old fact also leaves the history
+    /// of the fact that superseded it. Other records of the task stay: they are deleted by their own id.
     ///
     /// # Errors
     /// `NotFound` when there is none, `Unavailable` when the store cannot be written.
@@ -90,9 +91,39 @@ impl LearnKit {
         let mut forgotten = Forgotten::default();
         if let Some(record) = &record {
             self.forget_runs(record, &mut forgotten).await?;
+            self.forget_history(record).await?;
         }
         forgotten.records += usize::from(self.within("delete", records.delete(&self.inner.tenant, id)).await?);
         Ok(forgotten)
+    }
+
+    /// Takes the statement of an old fact out of the history of newer ones.
+    async fn forget_history(&self, record: &Record) -> Result<()> {
+        let Content::Fact(old) = &record.content else { return Ok(()) };
+        let mut filter = self.every_record();
+        filter.kinds = vec![Kind::Fact];
+        for mut newer in self.scan_all(filter).await? {
+            let Content::Fact(fact) = &mut newer.content else { continue };
+            let before = fact.superseded.len();
+            fact.superseded.retain(|statement| *statement != old.statement);
+            if fact.superseded.len() < before {
+                let mode = PutMode::IfRevision(newer.revision);
+                self.within("put", self.inner.store.records.put(&newer, mode)).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Every record that a filter allows, page by page.
+    async fn scan_all(&self, filter: RecordFilter) -> Result<Vec<Record>> {
+        let mut all = Vec::new();
+        let mut after = None;
+        loop {
+            let page = self.scan(&ScanRequest { filter: filter.clone(), after, limit: PAGE }).await?;
+            all.extend(page.items);
+            let Some(next) = page.next else { return Ok(all) };
+            after = Some(RecordId::new(next)?);
+        }
     }
 
     /// Deletes the runs a record came from: its own run, and every run of its exact task.
@@ -134,14 +165,8 @@ impl LearnKit {
         let seen: BTreeSet<&RecordId> =
             decisions.flat_map(|decision| &decision.candidates).map(|note| &note.id).collect();
         let filter = RecordFilter { kinds: Kind::GUIDING.to_vec(), ..self.every_record() };
-        let mut unseen = Vec::new();
-        let mut after = None;
-        loop {
-            let page = self.scan(&ScanRequest { filter: filter.clone(), after, limit: PAGE }).await?;
-            unseen.extend(page.items.into_iter().map(|record| record.id).filter(|id| !seen.contains(id)));
-            let Some(next) = page.next else { return Ok(unseen) };
-            after = Some(RecordId::new(next)?);
-        }
+        let records = self.scan_all(filter).await?.into_iter();
+        Ok(records.map(|record| record.id).filter(|id| !seen.contains(id)).collect())
     }
 
     /// A run of this tenant.

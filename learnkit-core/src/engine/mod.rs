@@ -66,7 +66,7 @@ struct Inner {
     settings: Settings,
     tenant: Tenant,
     reader: Reader,
-    /// Runs whose handle was dropped; the next call or `shutdown` finishes them.
+    /// Runs whose handle was dropped; the next `finish`, report or `shutdown` stores them.
     abandoned: Mutex<Vec<learn::Ended>>,
     /// Ids of runs under way in this process.
     open_runs: Mutex<BTreeSet<RunId>>,
@@ -157,17 +157,34 @@ impl LearnKit {
         })
     }
 
-    /// Stores the runs whose handle was dropped; returns how many could not be stored.
+    /// Stores the runs whose handle was dropped, one by one; returns how many are left because the
+    /// store failed. What is not stored stays, also when this future is dropped.
     async fn finish_abandoned(&self) -> usize {
-        let abandoned = std::mem::take(&mut *lock(&self.inner.abandoned));
-        let mut lost = 0;
-        for ended in abandoned {
-            if let learn::Fate::Lost(error) = learn::learn(&ended, &Outcome::cancelled()).await.fate {
-                tracing::warn!(run = %ended.run_id, %error, "a cancelled run could not be stored");
-                lost += 1;
+        loop {
+            let Some(ended) = lock(&self.inner.abandoned).pop() else { return 0 };
+            let mut taken = Taken { abandoned: &self.inner.abandoned, ended: Some(ended) };
+            let Some(ended) = &taken.ended else { return 0 };
+            match learn::learn(self, ended, &Outcome::cancelled()).await.fate {
+                learn::Fate::Lost(error) => {
+                    tracing::warn!(run = %ended.run_id, %error, "a cancelled run could not be stored");
+                    drop(taken);
+                    return lock(&self.inner.abandoned).len();
+                }
+                learn::Fate::Stored | learn::Fate::Known => taken.ended = None,
             }
         }
-        lost
+    }
+}
+
+/// A run that goes back to the others unless it was stored.
+struct Taken<'a> {
+    abandoned: &'a Mutex<Vec<learn::Ended>>,
+    ended: Option<learn::Ended>,
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        lock(self.abandoned).extend(self.ended.take());
     }
 }
 

@@ -181,9 +181,12 @@ impl React<'_> {
         if reply.answer.is_some() {
             return Ok(reply.answer);
         }
+        // Calls of one reply belong together, however fast each of them is.
+        let group = (reply.tool_calls.len() > 1).then(|| self.session.tracker().fresh_group());
         let requests = reply.tool_calls.into_iter().map(|request| Request {
             draft: CallDraft::new(&request.tool, request.arguments.clone())
-                .with_annotations(self.annotations(&request.tool)),
+                .with_annotations(self.annotations(&request.tool))
+                .with_group(group),
             tool: request.tool,
             arguments: request.arguments,
         });

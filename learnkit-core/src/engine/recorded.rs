@@ -18,7 +18,7 @@ impl LearnKit {
     pub async fn learn_recorded(&self, recorded: RecordedRun) -> Result<Option<RunReport>> {
         let scope = self.inner.reader.scope.to_string();
         let ended = Ended {
-            kit: self.clone(),
+            agent: self.agent.clone(),
             task: recorded.task,
             run_id: RunId::derived(&[recorded.run_id.as_str(), &scope, self.agent.as_str()]),
             calls: recorded.calls,
@@ -27,7 +27,7 @@ impl LearnKit {
             state: State::recorded(),
         };
         let outcome = Outcome { answer: recorded.answer, verdict: recorded.verdict, ..Outcome::default() };
-        let learned = learn(&ended, &outcome).await;
+        let learned = learn(self, &ended, &outcome).await;
         match learned.fate {
             Fate::Stored => Ok(Some(learned.report)),
             Fate::Known => {

@@ -1,17 +1,13 @@
 //! `remember`: records that a person or program writes, beside what runs teach.
 
-use std::collections::BTreeSet;
-
 use super::LearnKit;
 use crate::backend::{AgentFilter, Batch, Put, PutMode, RecordFilter, SearchQuery, Visibility};
 use crate::lifecycle::{Event, apply};
 use crate::record::{Content, Fact, Kind, Record, RecordId, Status};
-use crate::secret::mask_text;
-use crate::text::{is_stop_word, terms};
+use crate::secret::mask_json;
+use crate::text::{is_negation, terms};
 use crate::{Error, Result};
 
-/// Two facts with this share of common terms say the same thing or contradict each other.
-const SAME_SUBJECT: f64 = 0.6;
 /// So many near facts are compared.
 const NEAR_FACTS: usize = 8;
 
@@ -45,8 +41,8 @@ impl LearnKit {
         if terms(&record.content.search_text().title).is_empty() {
             return Err(Error::invalid("the record says nothing; give it words"));
         }
-        if let Content::Fact(fact) = &mut record.content {
-            fact.statement = mask_text(&fact.statement).text;
+        record.content = masked(&record.content)?;
+        if matches!(record.content, Content::Fact(_)) {
             return self.remember_fact(record).await;
         }
         self.within("put", self.inner.store.records.put(&record, PutMode::Create)).await?;
@@ -69,8 +65,7 @@ impl LearnKit {
             new.superseded.clone_from(&known.superseded);
             new.superseded.push(known.statement.clone());
         }
-        old.status = Status::Retired;
-        old.status_reason = format!("superseded by {}", record.id);
+        apply(&mut old, &Event::Superseded { by: record.id.clone() }, now);
         let (id, old_id) = (record.id.clone(), old.id.clone());
         let puts = vec![Put { record: old, mode }, Put { record, mode: PutMode::Create }];
         self.within("commit", self.inner.store.records.commit(&Batch { puts, run: None })).await?;
@@ -103,27 +98,24 @@ impl LearnKit {
     }
 }
 
-fn telling(fact: &Fact) -> BTreeSet<String> {
-    terms(&fact.statement).into_iter().filter(|term| !is_stop_word(term)).collect()
+/// The content with every secret masked, whatever field it stands in.
+fn masked(content: &Content) -> Result<Content> {
+    let unreadable =
+        |error| Error::invalid("the record holds a secret where none can be masked; remove it").with_source(error);
+    let json = serde_json::to_string(content).map_err(unreadable)?;
+    serde_json::from_str(&mask_json(&json).text).map_err(unreadable)
 }
 
-/// Whether two facts share most of their terms, numbers and negations apart.
+/// Whether two facts say the same words in the same order, numbers and negations apart.
 fn same_subject(a: &Fact, b: &Fact) -> bool {
-    let words = |fact: &Fact| -> BTreeSet<String> {
+    let words = |fact: &Fact| -> Vec<String> {
         let plain = |term: &String| !term.chars().any(|char| char.is_ascii_digit()) && !is_negation(term);
-        telling(fact).into_iter().filter(plain).collect()
+        terms(&fact.statement).into_iter().filter(plain).collect()
     };
-    let (a, b) = (words(a), words(b));
-    #[expect(clippy::cast_precision_loss, reason = "terms stay far below 2^52")]
-    let share = a.intersection(&b).count() as f64 / a.union(&b).count().max(1) as f64;
-    share >= SAME_SUBJECT
+    words(a) == words(b)
 }
 
 /// Whether two facts have the same terms, numbers and negations included, in the same order.
 fn says_the_same(a: &Fact, b: &Fact) -> bool {
     terms(&a.statement) == terms(&b.statement)
-}
-
-fn is_negation(term: &str) -> bool {
-    matches!(term, "not" | "no" | "never" | "always" | "none" | "without" | "don't" | "不" | "не" | "нет" | "لا")
 }

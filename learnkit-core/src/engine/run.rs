@@ -129,6 +129,11 @@ impl Run {
         self.session.tracker().call(CallDraft::new(tool, arguments), work).await
     }
 
+    /// See [`Session::done_before`].
+    pub(crate) fn done_before(&self, tool: &str, arguments: &Arguments) -> Option<ToolOutput> {
+        self.session.done_before(tool, arguments)
+    }
+
     /// Counts one call of the planner; without any count the report leaves the figure out.
     pub fn planning_call(&self) {
         self.session.planning_call();

@@ -1,18 +1,21 @@
 //! The session: `decide` at each point where a planner would be asked, `observe` after each call,
 //! `finish` at the end. Every door is a thin shell over it.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use jiff::Timestamp;
 
 use super::choose::{Choice, Guidance};
-use super::learn::{Ended, Outcome, learn};
+use super::learn::{Ended, Fate, Outcome, learn};
 use super::{LearnKit, RunReport, lock};
 use crate::record::{Record, RunId};
 use crate::replay::{Divergence, Next, PlannedCall, Replay, plan_of, render_done};
 use crate::retrieve::compose;
-use crate::run::{AnswerSource, CallDraft, CandidateNote, DecisionNote, Mode, ToolCall, ToolOutput, ToolTracker};
-use crate::tool::ToolManifest;
+use crate::run::{
+    AnswerSource, Arguments, CallDraft, CandidateNote, DecisionNote, Mode, ToolCall, ToolOutput, ToolTracker,
+};
+use crate::tool::{EffectClass, ToolManifest};
 use crate::{Error, ErrorKind, Result, Task};
 
 /// What the host has at hand when it asks for a decision.
@@ -62,7 +65,7 @@ pub struct SessionOptions {
 /// One run of one task.
 ///
 /// All methods take `&self`. Dropping a session that was not finished stores the run as cancelled
-/// with the next call of this memory or at `shutdown`.
+/// with the next `finish` or report of this memory, or at `shutdown`.
 #[derive(Debug)]
 pub struct Session {
     kit: LearnKit,
@@ -91,6 +94,8 @@ pub(super) struct State {
     pub(super) replay: Option<(Record, Replay)>,
     /// How many calls of the tracker the replay has looked at.
     seen: usize,
+    /// Calls of a stopped replay whose results were given again.
+    given_back: BTreeSet<usize>,
     pub(super) guidance: Guidance,
     pub(super) decisions: Vec<DecisionNote>,
     pub(super) planning_calls: Option<u32>,
@@ -183,12 +188,38 @@ impl Session {
     }
 
     /// Records a finished call.
+    ///
+    /// A host that records after the fact has sent its values already; LearnKit then only tells
+    /// whether the plan still holds.
     pub fn observe(&self, call: CallDraft, result: std::result::Result<ToolOutput, String>) {
         let pending = self.tracker.begin(call);
         match result {
             Ok(output) => pending.finish(output, None),
             Err(error) => pending.fail(error),
         }
+    }
+
+    /// The result of a call that a stopped replay has made, for a planner that asks for it again: no
+    /// side effect is repeated. Each call is given back once; asking again means it. Calls of tools
+    /// that only read are made anew.
+    pub(crate) fn done_before(&self, tool: &str, arguments: &Arguments) -> Option<ToolOutput> {
+        let mut state = self.caught_up();
+        let (_, replay) = state.replay.as_ref()?;
+        replay.stopped()?;
+        let done = self.tracker.calls().into_iter().enumerate().take(state.seen);
+        let found = done.filter(|(index, call)| {
+            let is_effect = call.annotations.effect() != EffectClass::ReadOnly;
+            call.status.is_ok()
+                && is_effect
+                && call.tool == tool
+                && call.arguments.same_as(arguments)
+                && !state.given_back.contains(index)
+        });
+        let (index, call) = found.last()?;
+        state.given_back.insert(index);
+        let note = format!("`{tool}` was done by the replay; its result was given again without a call");
+        state.note(self.tracker.call_count(), "keep", &note);
+        Some(call.output)
     }
 
     /// The answer that a synthesis call gave.
@@ -203,7 +234,6 @@ impl Session {
     /// Never fails: memory that cannot be read gives a cold run and a warning.
     pub async fn decide(&self, view: &View<'_>) -> Decision {
         if lock(&self.state).phase == Phase::Fresh {
-            self.kit.finish_abandoned().await;
             let choice = self.kit.choose(&self.task, &self.run_id, view.tools).await;
             lock(&self.state).start(choice);
         }
@@ -224,12 +254,15 @@ impl Session {
         if let Some(report) = &finishing.report {
             return report.clone();
         }
-        self.kit.finish_abandoned().await;
         let ended = finishing.ended.get_or_insert_with(|| self.end());
-        let report = learn(ended, outcome).await.report;
-        *finishing = Finishing { ended: None, report: Some(report.clone()) };
+        let learned = learn(&self.kit, ended, outcome).await;
+        *finishing = Finishing { ended: None, report: Some(learned.report.clone()) };
         lock(&self.kit.inner.open_runs).remove(&self.run_id);
-        report
+        // A store that failed just now would only fail again.
+        if !matches!(learned.fate, Fate::Lost(_)) {
+            self.kit.finish_abandoned().await;
+        }
+        learned.report
     }
 
     /// The planner takes over: the playbook is looked up now, because a replay needs none.
@@ -245,7 +278,7 @@ impl Session {
                 && let Some((record, _)) = &state.replay
             {
                 let own = crate::backend::Scored { item: record.clone(), score: 0.0 };
-                state.guidance.playbook = compose(&[own], self.kit.inner.settings.budget);
+                state.guidance.playbook = compose(self.task.text(), &[own], self.kit.inner.settings.budget);
             }
         }
         self.forward()
@@ -286,7 +319,7 @@ impl Session {
     fn end(&self) -> Ended {
         let mut state = self.caught_up();
         Ended {
-            kit: self.kit.clone(),
+            agent: self.kit.agent.clone(),
             task: self.task.clone(),
             run_id: self.run_id.clone(),
             calls: self.tracker.calls(),
@@ -299,10 +332,13 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        lock(&self.kit.inner.open_runs).remove(&self.run_id);
         let finishing = std::mem::take(self.finishing.get_mut());
+        if finishing.report.is_some() {
+            return;
+        }
+        lock(&self.kit.inner.open_runs).remove(&self.run_id);
         let unfinished = finishing.ended.or_else(|| {
-            let is_open = finishing.report.is_none() && self.tracker.call_count() > 0;
+            let is_open = self.tracker.call_count() > 0;
             is_open.then(|| self.end())
         });
         lock(&self.kit.inner.abandoned).extend(unfinished);
@@ -323,6 +359,7 @@ impl State {
             reason: "memory was not asked".to_owned(),
             replay: None,
             seen: 0,
+            given_back: BTreeSet::new(),
             guidance: Guidance::none(),
             decisions: Vec::new(),
             planning_calls: None,
@@ -362,7 +399,9 @@ impl State {
     }
 
     fn catch_up(&mut self, tracker: &ToolTracker) {
-        let Some((_, replay)) = self.replay.as_mut().filter(|_| self.phase == Phase::Replaying) else { return };
+        // Also after the last step: a call that was not planned makes it another run.
+        let is_replay = matches!(self.phase, Phase::Replaying | Phase::Answered);
+        let Some((_, replay)) = self.replay.as_mut().filter(|_| is_replay) else { return };
         let settled = tracker.settled_from(self.seen);
         self.seen += settled.len();
         for call in &settled {

@@ -1,24 +1,25 @@
 //! Distilling: the calls of a run become a procedure. Deterministic, no model.
 //!
-//! It drops only failed calls, consecutive exact repeats and declared exploration that feeds
+//! It drops only failed calls, exact repeats that change nothing, and declared exploration that feeds
 //! nothing; guessing that a read was useless broke 110 of 1,906 real procedures.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::guard::Results;
-use super::value::{is_opaque, mentions};
+use super::value::{is_date_or_time, is_opaque, is_relative_to_now, mentions};
 use super::{Dropped, Guard, Procedure, Shape, Step};
 use crate::json::Json;
 use crate::record::RunId;
 use crate::run::ToolCall;
-use crate::secret::{mask_json, mask_text};
+use crate::secret::{Secrets, mask_text};
 use crate::tool::EffectClass;
 
 /// Longer arguments make a procedure guide-only, in bytes.
 const MAX_ARGUMENT_BYTES: usize = 64 * 1024;
-
 /// More steps make a procedure guide-only.
 const MAX_STEPS: usize = 256;
+/// A step that takes more than so many values from earlier results makes a procedure guide-only.
+const MAX_GUARDS: usize = 256;
 
 /// The run that a procedure is made of.
 #[derive(Debug, Clone, Copy)]
@@ -27,7 +28,7 @@ pub struct Source<'a> {
     pub task: &'a str,
     /// The declared parameters.
     pub parameters: &'a BTreeMap<String, String>,
-    /// The calls.
+    /// The calls; those after the first user turn belong to other tasks.
     pub calls: &'a [ToolCall],
     /// The answer.
     pub answer: Option<&'a str>,
@@ -58,19 +59,37 @@ pub fn distil(source: &Source<'_>) -> Distilled {
 
 struct Draft<'a> {
     source: &'a Source<'a>,
-    /// Index in the run and call.
-    kept: Vec<(usize, &'a ToolCall)>,
+    secrets: Secrets,
+    kept: Vec<Kept<'a>>,
     dropped: Vec<Dropped>,
     guide_only: Vec<String>,
 }
 
+/// A call that becomes a step.
+struct Kept<'a> {
+    /// The index in the run.
+    index: usize,
+    call: &'a ToolCall,
+    result: Json,
+    /// What its arguments took from the results of kept calls before it.
+    guards: Vec<Guard>,
+    /// The leaves of its result that the answer names.
+    answered: BTreeSet<String>,
+}
+
 impl<'a> Draft<'a> {
     fn of(source: &'a Source<'a>) -> Self {
-        let mut draft = Self { source, kept: Vec::new(), dropped: Vec::new(), guide_only: Vec::new() };
+        let secrets = Secrets::of_calls(source.calls);
+        let mut draft = Self { source, secrets, kept: Vec::new(), dropped: Vec::new(), guide_only: Vec::new() };
+        let mut results = Results::default();
+        let mut left_out = Results::default();
         for (index, call) in source.calls.iter().enumerate() {
             match draft.reason_to_drop(call) {
-                Some(reason) => draft.drop_call(index, call, reason),
-                None => draft.kept.push((index, call)),
+                Some(reason) => {
+                    draft.drop_call(index, call, reason);
+                    left_out.push(&call.output.to_json());
+                }
+                None => draft.keep(index, call, &mut results, &left_out),
             }
             if !call.status.is_ok() && call.annotations.effect() == EffectClass::Destructive {
                 draft.guide_only.push(format!("a call of the destructive tool `{}` failed", call.tool));
@@ -80,68 +99,49 @@ impl<'a> Draft<'a> {
     }
 
     fn reason_to_drop(&self, call: &ToolCall) -> Option<&'static str> {
+        if call.turn > 0 {
+            return Some("belongs to a later user turn");
+        }
         if call.parent.is_some() {
             return Some("made from inside another call");
         }
         if !call.status.is_ok() {
             return Some("failed");
         }
-        let (_, last) = self.kept.last()?;
+        let last = self.kept.last()?.call;
         let repeats = last.tool == call.tool && last.arguments.same_as(&call.arguments) && last.output == call.output;
-        repeats.then_some("repeats the call before it")
+        // Doing it twice may be what the task asked for, unless the tool says that it changes nothing.
+        (repeats && call.annotations.may_repeat()).then_some("repeats the call before it")
     }
 
     fn drop_call(&mut self, index: usize, call: &ToolCall, reason: &str) {
         self.dropped.push(Dropped { call: index, tool: call.tool.clone(), reason: reason.to_owned() });
     }
 
-    /// Drops declared exploration whose results feed neither a later step nor the answer.
-    fn drop_idle_exploration(&mut self) {
-        loop {
-            let feeding = self.feeding();
-            let idle = self.kept.iter().enumerate().position(|(step, (_, call))| {
-                call.annotations.exploration && !feeding.contains(&step) && !self.feeds_answer(call)
-            });
-            let Some(step) = idle else { return };
-            let (index, call) = self.kept.remove(step);
-            self.drop_call(index, call, "exploration that feeds nothing");
-        }
-    }
-
-    /// The kept steps whose results later arguments came from.
-    fn feeding(&self) -> BTreeSet<usize> {
-        self.guards().iter().flatten().flat_map(|guard| guard.places.iter().map(|place| place.step)).collect()
-    }
-
-    fn guards(&self) -> Vec<Vec<Guard>> {
-        let mut results = Results::default();
-        let mut all = Vec::new();
-        for (_, call) in &self.kept {
-            all.push(results.guards(&call.arguments, |value| self.is_given(value)));
-            results.push(&call.output.to_json());
+    fn keep(&mut self, index: usize, call: &'a ToolCall, results: &mut Results, left_out: &Results) {
+        let result = call.output.to_json();
+        let is_small = call.arguments.raw().len() <= MAX_ARGUMENT_BYTES && self.kept.len() < MAX_STEPS;
+        let mut guards = Vec::new();
+        if is_small {
+            guards = results.guards(&call.arguments, |value| self.is_given(value));
+            if guards.is_empty() && left_out.opaque_in(&call.arguments, |value| self.is_given(value)).is_some() {
+                self.guide_only.push(format!("an argument of `{}` came from a call that was left out", call.tool));
+            }
         }
         // Steps that ran side by side cannot feed each other.
-        for (step, guards) in all.iter_mut().enumerate() {
-            for guard in guards.iter_mut() {
-                guard.places.retain(|place| !self.side_by_side(place.step, step));
-            }
-            guards.retain(|guard| !guard.places.is_empty());
+        for guard in &mut guards {
+            let group = |step: usize| self.kept.get(step).and_then(|kept| kept.call.group);
+            guard.places.retain(|place| call.group.is_none() || group(place.step) != call.group);
         }
-        all
-    }
-
-    fn side_by_side(&self, a: usize, b: usize) -> bool {
-        let group = |step: usize| self.kept.get(step).and_then(|(_, call)| call.group);
-        group(a).is_some() && group(a) == group(b)
+        guards.retain(|guard| !guard.places.is_empty());
+        let answered = self.answered_patterns(&result);
+        results.push(&result);
+        self.kept.push(Kept { index, call, result, guards, answered });
     }
 
     /// Whether the task text or a parameter gives a value.
     fn is_given(&self, value: &str) -> bool {
         mentions(self.source.task, value) || self.source.parameters.values().any(|given| given == value)
-    }
-
-    fn feeds_answer(&self, call: &ToolCall) -> bool {
-        !self.answered_patterns(&call.output.to_json()).is_empty()
     }
 
     /// The leaves that the answer names and the task does not.
@@ -155,29 +155,51 @@ impl<'a> Draft<'a> {
         result.leaves().into_iter().filter(|leaf| named(&leaf.value)).map(|leaf| leaf.pattern).collect()
     }
 
+    /// Drops declared exploration whose results feed neither a later step nor the answer: one pass
+    /// from the end, because only steps that stay keep what they were fed by.
+    fn drop_idle_exploration(&mut self) {
+        let mut feeding: BTreeSet<usize> = BTreeSet::new();
+        let mut stays = vec![true; self.kept.len()];
+        for (step, kept) in self.kept.iter().enumerate().rev() {
+            let idle = kept.call.annotations.exploration && kept.answered.is_empty() && !feeding.contains(&step);
+            if let Some(stay) = stays.get_mut(step) {
+                *stay = !idle;
+            }
+            if !idle {
+                feeding.extend(kept.guards.iter().flat_map(|guard| guard.places.iter().map(|place| place.step)));
+            }
+        }
+        let mut renumbered = BTreeMap::new();
+        for (step, kept) in std::mem::take(&mut self.kept).into_iter().enumerate() {
+            if stays.get(step) == Some(&true) {
+                renumbered.insert(step, self.kept.len());
+                self.kept.push(kept);
+            } else {
+                self.drop_call(kept.index, kept.call, "exploration that feeds nothing");
+            }
+        }
+        for place in self.kept.iter_mut().flat_map(|kept| &mut kept.guards).flat_map(|guard| &mut guard.places) {
+            place.step = renumbered.get(&place.step).copied().unwrap_or(place.step);
+        }
+    }
+
     fn procedure(mut self) -> Procedure {
-        let guards = self.guards();
-        let mut used: Vec<BTreeSet<String>> =
-            self.kept.iter().map(|(_, call)| self.answered_patterns(&call.output.to_json())).collect();
-        for place in guards.iter().flatten().flat_map(|guard| &guard.places) {
+        self.refuse_what_cannot_replay();
+        let mut used: Vec<BTreeSet<String>> = self.kept.iter().map(|kept| kept.answered.clone()).collect();
+        for place in self.kept.iter().flat_map(|kept| &kept.guards).flat_map(|guard| &guard.places) {
             if let Some(used) = used.get_mut(place.step) {
                 used.insert(place.path.clone());
             }
         }
-        self.refuse_what_cannot_replay();
         let limit = self.source.stored_result_bytes;
-        let kept = self.kept.iter().zip(guards).zip(&used);
-        let steps = kept.map(|(((_, call), guards), used)| step(call, guards, used, limit)).collect();
-        let answer = self.source.answer.map(mask_text);
+        let steps = self.kept.iter().zip(&used).map(|(kept, used)| step(kept, used, limit)).collect();
+        let answer = self.answer();
         self.dropped.sort_by_key(|dropped| dropped.call);
         Procedure {
             trigger: mask_text(self.source.task).text,
             steps,
-            parameters: masked_parameters(self.source.parameters),
-            // A masked answer is not the answer, and a placeholder is never returned.
-            answer: answer
-                .filter(|masked| masked.found == 0 && !masked.text.trim().is_empty())
-                .map(|masked| masked.text),
+            parameters: self.source.parameters.clone(),
+            answer,
             dropped: self.dropped,
             guide_only: self.guide_only,
             source_run: self.source.run.clone(),
@@ -185,41 +207,61 @@ impl<'a> Draft<'a> {
         }
     }
 
+    /// The answer to record. A masked answer is not the answer, a placeholder is never returned, and
+    /// the answer of a later turn answers another question.
+    fn answer(&self) -> Option<String> {
+        let answer = self.source.answer.filter(|answer| !answer.trim().is_empty())?;
+        let is_first_turn = self.source.calls.iter().all(|call| call.turn == 0);
+        (is_first_turn && !self.secrets.are_in(answer) && mask_text(answer).found == 0).then(|| answer.to_owned())
+    }
+
     fn refuse_what_cannot_replay(&mut self) {
-        for (step, (_, call)) in self.kept.iter().enumerate() {
-            let raw = call.arguments.raw();
-            let fault = if !call.arguments.is_object() {
+        let relative = is_relative_to_now(self.source.task);
+        for (step, kept) in self.kept.iter().enumerate() {
+            let raw = kept.call.arguments.raw();
+            let fault = if !kept.call.arguments.is_object() {
                 "are not a JSON object"
             } else if raw.len() > MAX_ARGUMENT_BYTES {
                 "are longer than 64 KiB"
-            } else if mask_json(raw).found > 0 {
+            } else if self.secrets.are_in(raw) {
                 "hold a secret"
+            } else if kept.guards.len() > MAX_GUARDS {
+                "take too much from earlier results to check it all"
+            } else if relative && self.holds_own_date(kept) {
+                "hold a date or time that depends on when the task was asked"
             } else {
                 continue;
             };
-            self.guide_only.push(format!("the arguments of step {} (`{}`) {fault}", step + 1, call.tool));
+            self.guide_only.push(format!("the arguments of step {} (`{}`) {fault}", step + 1, kept.call.tool));
         }
         if self.kept.len() > MAX_STEPS {
             self.guide_only.push(format!("it has more than {MAX_STEPS} steps"));
         }
     }
+
+    /// Whether an argument is a date or time that neither the task nor an earlier result gave.
+    fn holds_own_date(&self, kept: &Kept<'_>) -> bool {
+        let leaves = kept.call.arguments.json().map(|json| json.leaves()).unwrap_or_default();
+        leaves.iter().any(|leaf| {
+            let Some(text) = leaf.value.scalar_text() else { return false };
+            let is_guarded = kept.guards.iter().any(|guard| guard.argument == leaf.pointer);
+            is_date_or_time(text) && !is_guarded && !self.is_given(text)
+        })
+    }
 }
 
-fn masked_parameters(parameters: &BTreeMap<String, String>) -> BTreeMap<String, String> {
-    parameters.iter().map(|(name, value)| (name.clone(), mask_text(value).text)).collect()
-}
-
-fn step(call: &ToolCall, guards: Vec<Guard>, used: &BTreeSet<String>, limit: usize) -> Step {
+fn step(kept: &Kept<'_>, used: &BTreeSet<String>, limit: usize) -> Step {
+    let call = kept.call;
     let stored = call.stored(limit);
-    let guards = guards.into_iter().map(|guard| Guard { value: mask_text(&guard.value).text, ..guard }).collect();
+    let masked = |guard: &Guard| Guard { value: mask_text(&guard.value).text, ..guard.clone() };
     Step {
         tool: call.tool.clone(),
         arguments: stored.arguments,
         effect: call.annotations.effect(),
         requires_approval: call.annotations.requires_approval,
         group: call.group,
-        guards,
-        shape: Shape::of(&call.output.to_json(), used),
+        guards: kept.guards.iter().take(MAX_GUARDS).map(masked).collect(),
+        shape: Shape::of(&kept.result, used),
         result: stored.result,
     }
 }

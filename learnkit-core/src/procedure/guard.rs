@@ -1,9 +1,11 @@
 //! Guards: an argument that came from an earlier result is sent again only while that result still
 //! says so. Neither a stale value nor a guess is ever sent.
 
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
 use serde::{Deserialize, Serialize};
 
-use super::value::{is_opaque, mentions, same_scalar};
+use super::value::{is_opaque, mentions, same_text, words};
 use crate::hash::Fingerprint;
 use crate::json::{Json, Leaf};
 use crate::run::Arguments;
@@ -14,7 +16,7 @@ use crate::run::Arguments;
 pub struct Guard {
     /// The argument, a JSON pointer into the arguments.
     pub argument: String,
-    /// The value that came from an earlier result.
+    /// The value as the earlier result said it.
     pub value: String,
     /// How many of the places must hold.
     pub check: Check,
@@ -52,114 +54,193 @@ pub enum Holds {
     Equal,
     /// The text there still mentions the value as a whole word.
     Mentioned,
-    /// An opaque value was chosen from a list: all values of this column are as they were, else the
-    /// choice has to be made again.
+    /// The object there still has the value as a key.
+    Key,
+    /// An opaque value was chosen from a list, a text or the keys of an object: all that stood there
+    /// to choose from is as it was, else the choice has to be made again.
     ChosenFrom {
-        /// The hash of the column.
-        column: String,
+        /// The hash of everything at this path.
+        all: String,
     },
 }
 
-/// The results of earlier steps, flattened once.
+/// The results of earlier steps, flattened once and indexed by the first word of each value.
 #[derive(Debug, Default)]
-pub(crate) struct Results(Vec<Vec<Leaf>>);
+pub(crate) struct Results {
+    steps: Vec<Flat>,
+    /// Values by their first word, for values that stand in arguments.
+    by_word: HashMap<String, BTreeSet<String>>,
+    /// Where each value stands.
+    by_value: HashMap<String, Vec<Found>>,
+    /// Long texts by each of their words, for arguments that stand in texts: (step, leaf).
+    texts: HashMap<String, BTreeSet<(usize, usize)>>,
+}
+
+/// One result: its leaves, and its object keys by the path of the object.
+#[derive(Debug, Default)]
+struct Flat {
+    leaves: Vec<Leaf>,
+    keys: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl Flat {
+    fn of(result: &Json) -> Self {
+        Self { leaves: result.leaves(), keys: result.keys() }
+    }
+}
+
+/// A place where a value stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Found {
+    step: usize,
+    path: String,
+    in_list: bool,
+    is_key: bool,
+}
 
 impl Results {
-    /// Adds the result of the next step.
+    /// Adds the result of the next step and indexes it, to make guards.
     pub(crate) fn push(&mut self, result: &Json) {
-        self.0.push(result.leaves());
+        let flat = Flat::of(result);
+        self.index(self.steps.len(), &flat);
+        self.steps.push(flat);
     }
 
-    /// Puts the result of a step in its place; parallel steps may finish in any order.
+    /// Puts the result of a step in its place, to check guards; parallel steps may finish in any order.
     pub(crate) fn set(&mut self, step: usize, result: &Json) {
-        while self.0.len() <= step {
-            self.0.push(Vec::new());
+        while self.steps.len() <= step {
+            self.steps.push(Flat::default());
         }
-        if let Some(place) = self.0.get_mut(step) {
-            *place = result.leaves();
+        if let Some(place) = self.steps.get_mut(step) {
+            *place = Flat::of(result);
         }
     }
 
-    fn at(&self, place: &Place) -> impl Iterator<Item = &Leaf> {
-        let leaves = self.0.get(place.step).map(Vec::as_slice).unwrap_or_default();
-        leaves.iter().filter(|leaf| leaf.pattern == place.path)
-    }
-
-    /// The guards of a call's arguments; `known` says whether the task itself gives a value.
-    pub(crate) fn guards(&self, arguments: &Arguments, known: impl Fn(&str) -> bool) -> Vec<Guard> {
-        let leaves = arguments.json().map(|json| json.leaves()).unwrap_or_default();
-        leaves.iter().flat_map(|leaf| self.guards_of(leaf, &known)).collect()
-    }
-
-    fn guards_of(&self, argument: &Leaf, known: &impl Fn(&str) -> bool) -> Vec<Guard> {
-        let Some(text) = argument.value.scalar_text() else { return Vec::new() };
-        if text.trim().is_empty() || known(text) {
-            return Vec::new();
+    fn index(&mut self, step: usize, flat: &Flat) {
+        for (at, leaf) in flat.leaves.iter().enumerate() {
+            let Some(text) = leaf.value.scalar_text() else { continue };
+            let (path, in_list) = (leaf.pattern.clone(), leaf.is_in_list());
+            self.add(text, Found { step, path, in_list, is_key: false });
+            let mut all = words(text).peekable();
+            all.next();
+            if all.peek().is_some() {
+                for word in words(text) {
+                    self.texts.entry(word).or_default().insert((step, at));
+                }
+            }
         }
-        if let Some(guard) = self.guard(argument, &argument.value) {
-            return vec![guard];
+        for (path, keys) in &flat.keys {
+            for key in keys {
+                self.add(key, Found { step, path: path.clone(), in_list: false, is_key: true });
+            }
         }
-        // A value inside a longer argument, such as an id in a URL or a price in a formula.
-        let parts = text.split(|char: char| !(char.is_alphanumeric() || matches!(char, '_' | '-' | '.' | '@' | '#')));
-        let parts = parts
-            .map(|part| part.trim_matches(['.', '-']))
-            .filter(|part| part.chars().any(|char| char.is_ascii_digit()));
-        let mut parts: Vec<&str> = parts.filter(|part| *part != text && !known(part)).collect();
-        parts.dedup();
-        parts.iter().filter_map(|part| self.guard(argument, &Json::Text((*part).to_owned()))).collect()
     }
 
-    fn guard(&self, argument: &Leaf, value: &Json) -> Option<Guard> {
-        let text = value.scalar_text()?;
-        // A number may be quoted as an argument or in a result; either way it is the same value.
-        let numeric = Json::Number(text.to_owned());
-        let is_number = text.parse::<f64>().is_ok();
-        let opaque = if is_number { is_opaque(&numeric) } else { is_opaque(value) };
-        let mut places = self.places(opaque, |leaf| {
-            same_scalar(&leaf.value, value) || (is_number && same_scalar(&leaf.value, &numeric))
+    fn add(&mut self, value: &str, found: Found) {
+        let Some(word) = words(value).next() else { return };
+        self.by_word.entry(word).or_default().insert(value.to_owned());
+        let places = self.by_value.entry(value.to_owned()).or_default();
+        if !places.contains(&found) {
+            places.push(found);
+        }
+    }
+
+    /// The guards of a call's arguments; `given` says whether the task itself gives a value.
+    pub(crate) fn guards(&self, arguments: &Arguments, given: impl Fn(&str) -> bool) -> Vec<Guard> {
+        let Ok(json) = arguments.json() else { return Vec::new() };
+        let mut guards = Vec::new();
+        for leaf in json.leaves() {
+            if let Some(text) = leaf.value.scalar_text() {
+                self.guard_text(&leaf.pointer, text, &given, &mut guards);
+            }
+        }
+        // Keys of arguments are mostly the tool's own words; an id as a key is data.
+        for (path, keys) in json.keys() {
+            for key in keys.iter().filter(|key| is_opaque_text(key)) {
+                self.guard_text(&format!("{path}/{key}"), key, &given, &mut guards);
+            }
+        }
+        guards
+    }
+
+    /// The opaque values of these results that stand in a call's arguments and the task does not give.
+    pub(crate) fn opaque_in(&self, arguments: &Arguments, given: impl Fn(&str) -> bool) -> Option<String> {
+        let guards = self.guards(arguments, given);
+        guards.into_iter().map(|guard| guard.value).find(|value| is_opaque_text(value))
+    }
+
+    /// Guards every value of earlier results that stands in one argument text.
+    fn guard_text(&self, pointer: &str, text: &str, given: &impl Fn(&str) -> bool, guards: &mut Vec<Guard>) {
+        if text.trim().is_empty() || given(text) {
+            return;
+        }
+        let before = guards.len();
+        let candidates: BTreeSet<&String> = words(text).filter_map(|word| self.by_word.get(&word)).flatten().collect();
+        for value in candidates {
+            let whole = same_text(text, value);
+            let opaque = is_opaque_text(value);
+            let stands = whole || (is_telling(value) && stands_in(text, value, opaque));
+            if stands && !given(value) {
+                guards.extend(self.guard(pointer, value, whole));
+            }
+        }
+        if guards.len() == before {
+            guards.extend(self.guard_mentioned(pointer, text));
+            // An identifier or number inside the argument may stand in the text of a result.
+            let parts = words(text)
+                .filter(|part| part.chars().any(|char| char.is_ascii_digit()) && part != text && !given(part));
+            let parts: BTreeSet<String> = parts.collect();
+            guards.extend(parts.iter().filter_map(|part| self.guard_mentioned(pointer, part)));
+        }
+    }
+
+    /// The guard of a value that is a leaf or key of earlier results.
+    fn guard(&self, pointer: &str, value: &str, whole: bool) -> Option<Guard> {
+        let opaque = is_opaque_text(value);
+        let found = self.by_value.get(value)?;
+        let places = found.iter().filter(|found| {
+            // A plain key inside a longer text is a coincidence; a whole one names what the result listed.
+            !found.is_key || whole || opaque
         });
-        if places.is_empty() {
-            places = self.mentions(text);
+        let places: Vec<Place> = places.map(|found| self.place(found, opaque)).collect();
+        let check = if opaque { Check::All } else { Check::Any };
+        (!places.is_empty()).then(|| Guard { argument: pointer.to_owned(), value: value.to_owned(), check, places })
+    }
+
+    fn place(&self, found: &Found, opaque: bool) -> Place {
+        let holds = match (opaque, found.is_key, found.in_list) {
+            (true, true, _) | (true, _, true) => {
+                Holds::ChosenFrom { all: self.all_at(found.step, &found.path, found.is_key) }
+            }
+            (false, true, _) => Holds::Key,
+            _ => Holds::Equal,
+        };
+        Place { step: found.step, path: found.path.clone(), holds }
+    }
+
+    /// The guard of an argument that stands in the text of earlier results.
+    fn guard_mentioned(&self, pointer: &str, value: &str) -> Option<Guard> {
+        let opaque = is_opaque_text(value);
+        let word = words(value).next()?;
+        let mut places: Vec<Place> = Vec::new();
+        for &(step, at) in self.texts.get(&word)? {
+            let Some(leaf) = self.steps.get(step).and_then(|flat| flat.leaves.get(at)) else { continue };
+            let Some(text) = leaf.value.scalar_text() else { continue };
+            if !stands_in(text, value, opaque) {
+                continue;
+            }
+            let holds = if opaque {
+                Holds::ChosenFrom { all: self.all_at(step, &leaf.pattern, false) }
+            } else {
+                Holds::Mentioned
+            };
+            let place = Place { step, path: leaf.pattern.clone(), holds };
+            if !places.contains(&place) {
+                places.push(place);
+            }
         }
         let check = if opaque { Check::All } else { Check::Any };
-        (!places.is_empty()).then(|| Guard {
-            argument: argument.pointer.clone(),
-            value: text.to_owned(),
-            check,
-            places,
-        })
-    }
-
-    fn places(&self, opaque: bool, equal: impl Fn(&Leaf) -> bool) -> Vec<Place> {
-        let mut places: Vec<Place> = Vec::new();
-        for (step, leaves) in self.0.iter().enumerate() {
-            for leaf in leaves.iter().filter(|leaf| equal(leaf)) {
-                let holds = if opaque && leaf.is_in_list() {
-                    Holds::ChosenFrom { column: column(leaves, &leaf.pattern) }
-                } else {
-                    Holds::Equal
-                };
-                let place = Place { step, path: leaf.pattern.clone(), holds };
-                if !places.contains(&place) {
-                    places.push(place);
-                }
-            }
-        }
-        places
-    }
-
-    fn mentions(&self, value: &str) -> Vec<Place> {
-        let mut places: Vec<Place> = Vec::new();
-        for (step, leaves) in self.0.iter().enumerate() {
-            for leaf in leaves {
-                let Json::Text(text) = &leaf.value else { continue };
-                let place = Place { step, path: leaf.pattern.clone(), holds: Holds::Mentioned };
-                if mentions(text, value) && !places.contains(&place) {
-                    places.push(place);
-                }
-            }
-        }
-        places
+        (!places.is_empty()).then(|| Guard { argument: pointer.to_owned(), value: value.to_owned(), check, places })
     }
 
     /// Why a guard does not hold any more, or nothing when it does.
@@ -182,26 +263,46 @@ impl Results {
     }
 
     fn holds(&self, place: &Place, value: &str) -> bool {
-        let text = Json::Text(value.to_owned());
-        let number = Json::Number(value.to_owned());
+        let Some(flat) = self.steps.get(place.step) else { return false };
+        let mut texts =
+            flat.leaves.iter().filter(|leaf| leaf.pattern == place.path).filter_map(|leaf| leaf.value.scalar_text());
         match &place.holds {
-            Holds::Equal => self.at(place).any(|leaf| {
-                same_scalar(&leaf.value, &text) || (value.parse::<f64>().is_ok() && same_scalar(&leaf.value, &number))
-            }),
-            Holds::Mentioned => {
-                self.at(place).any(|leaf| matches!(&leaf.value, Json::Text(text) if mentions(text, value)))
-            }
-            Holds::ChosenFrom { column: recorded } => {
-                self.0.get(place.step).is_some_and(|leaves| column(leaves, &place.path) == *recorded)
+            Holds::Equal => texts.any(|text| same_text(text, value)),
+            Holds::Mentioned => texts.any(|text| mentions(text, value)),
+            Holds::Key => flat.keys.get(&place.path).is_some_and(|keys| keys.contains(value)),
+            Holds::ChosenFrom { all } => {
+                *all == self.all_at(place.step, &place.path, false)
+                    || *all == self.all_at(place.step, &place.path, true)
             }
         }
     }
+
+    /// The hash of everything that stands at a path: the values of its leaves in order, or the keys.
+    fn all_at(&self, step: usize, path: &str, keys: bool) -> String {
+        let hash = Fingerprint::new(if keys { "keys" } else { "leaves" });
+        let Some(flat) = self.steps.get(step) else { return hash.short() };
+        if keys {
+            return flat.keys.get(path).into_iter().flatten().fold(hash, |hash, key| hash.part(key)).short();
+        }
+        let leaves = flat.leaves.iter().filter(|leaf| leaf.pattern == path);
+        leaves.fold(hash, |hash, leaf| hash.part(&leaf.value.to_text())).short()
+    }
 }
 
-/// The hash of all values at a pattern, in order.
-fn column(leaves: &[Leaf], pattern: &str) -> String {
-    let values = leaves.iter().filter(|leaf| leaf.pattern == pattern);
-    values.fold(Fingerprint::new("column"), |hash, leaf| hash.part(&leaf.value.to_text())).short()
+/// Whether a value is opaque, however it is written: a quoted number counts as the number.
+fn is_opaque_text(value: &str) -> bool {
+    let is_number = value.parse::<f64>().is_ok();
+    is_opaque(&if is_number { Json::Number(value.to_owned()) } else { Json::Text(value.to_owned()) })
+}
+
+/// Whether a text mentions a value; an opaque one in any case.
+fn stands_in(text: &str, value: &str, opaque: bool) -> bool {
+    mentions(text, value) || (opaque && mentions(&text.to_lowercase(), &value.to_lowercase()))
+}
+
+/// Whether a value says enough to be recognised inside a longer text.
+fn is_telling(value: &str) -> bool {
+    value.chars().count() >= 3 || value.chars().any(|char| char.is_ascii_digit())
 }
 
 #[cfg(test)]
@@ -220,19 +321,38 @@ mod tests {
 
     fn breaks(then: &str, now: &str, arguments: &str) -> bool {
         let guards = guards(&[then], arguments, "refund the latest order");
+        assert!(!guards.is_empty(), "no guard was made for {arguments} from {then}");
+        assert!(guards.iter().all(|guard| results(&[then]).broken(guard).is_none()), "the same world must hold");
         let now = results(&[now]);
-        assert!(!guards.is_empty(), "no guard was made");
         guards.iter().any(|guard| now.broken(guard).is_some())
     }
 
     #[test]
     fn a4_a_value_from_an_earlier_result_is_not_sent_once_it_changed() {
-        assert!(breaks(r#"{"id": "order_1001"}"#, r#"{"id": "order_2002"}"#, r#"{"order": "order_1001"}"#));
-        assert!(breaks("latest: order_1001", "latest: order_2002", r#"{"order": "order_1001"}"#));
-        assert!(breaks("latest: bob", "latest: alice", r#"{"to": "bob"}"#));
-        assert!(breaks(r#"{"price": 152}"#, r#"{"price": 153}"#, r#"{"sum": "152 + 7"}"#));
-        assert!(breaks(r#"{"id": 41}"#, r#"{"id": 14}"#, r#"{"id": "41"}"#));
-        assert!(breaks(r#"{"result": "{\"id\": 7}"}"#, r#"{"result": "{\"id\": 8}"}"#, r#"{"id": 7}"#));
+        for (then, now, arguments) in [
+            (r#"{"id": "order_1001"}"#, r#"{"id": "order_2002"}"#, r#"{"order": "order_1001"}"#),
+            ("latest: order_1001", "latest: order_2002", r#"{"order": "order_1001"}"#),
+            ("order_1001 (latest), order_0900", "order_2002 (latest), order_1001", r#"{"order": "order_1001"}"#),
+            ("latest: bob", "latest: alice", r#"{"to": "bob"}"#),
+            (r#"{"price": 152}"#, r#"{"price": 153}"#, r#"{"sum": "152 + 7"}"#),
+            (r#"{"id": 41}"#, r#"{"id": 14}"#, r#"{"id": "41"}"#),
+            (r#"{"result": "{\"id\": 7}"}"#, r#"{"result": "{\"id\": 8}"}"#, r#"{"id": 7}"#),
+            (r#"{"order_1001": {}}"#, r#"{"order_2002": {}}"#, r#"{"order": "order_1001"}"#),
+            (r#"{"id": "order_1001"}"#, r#"{"id": "order_2002"}"#, r#"{"orders": {"order_1001": true}}"#),
+            (r#"{"id": "order_1001"}"#, r#"{"id": "order_2002"}"#, r#"{"path": "/exports/order_1001.json"}"#),
+            (r#"{"number": 1001}"#, r#"{"number": 2002}"#, r##"{"ref": "#1001"}"##),
+            (r#"{"number": 10012}"#, r#"{"number": 20022}"#, r#"{"ref": "ticket-10012"}"#),
+            (r#"{"user": "alice"}"#, r#"{"user": "bob"}"#, r#"{"path": "/home/alice"}"#),
+            (r#"{"first": "Bob", "last": "Smith"}"#, r#"{"first": "Ann", "last": "Jones"}"#, r#"{"to": "Bob Smith"}"#),
+            (r#""152""#, r#""153""#, r#"{"sum": 152.0}"#),
+            (r#"{"id": "order_1001"}"#, r#"{"id": "order_2002"}"#, r#"{"order": "ORDER_1001"}"#),
+            ("The fee is 15", "The fee is 15.99", r#"{"pay": 15}"#),
+            ("The fee is 15", "The fee is -15", r#"{"pay": 15}"#),
+            ("The fee is 500", "The fee is 1,500", r#"{"pay": 500}"#),
+            ("created ticket 10012 for you", "created ticket 20022 for you", r#"{"ref": "ticket-10012"}"#),
+        ] {
+            assert!(breaks(then, now, arguments), "{then} -> {now} sent {arguments}");
+        }
     }
 
     #[test]
@@ -252,5 +372,7 @@ mod tests {
     fn what_the_task_says_needs_no_guard() {
         assert_eq!(guards(&[r#"{"id": "order_1001"}"#], r#"{"order": "order_1001"}"#, "refund order_1001"), []);
         assert_eq!(guards(&[r#"{"id": "order_1001"}"#], r#"{"mode": "fast"}"#, "refund"), []);
+        // A number of the task is given only whole.
+        assert_eq!(guards(&[r#"{"seat": 12}"#], r#"{"seat": 12}"#, "pay 12.50 for a seat").len(), 1);
     }
 }

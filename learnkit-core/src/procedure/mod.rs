@@ -16,7 +16,7 @@ pub(crate) use guard::Results;
 pub use guard::{Check, Guard, Holds, Place};
 pub use shape::{LeafShape, Shape};
 pub use value::is_opaque;
-pub(crate) use value::{mentions, same_scalar};
+pub(crate) use value::{is_date_or_time, mentions, same_scalar};
 
 use crate::record::RunId;
 use crate::run::{Arguments, StoredOutput};

@@ -50,6 +50,16 @@ impl Shape {
         Self { kind: result.kind(), was_empty: is_empty(result), used, other }
     }
 
+    /// Allows what another result of the same step showed: kinds of leaves, and being empty.
+    pub(crate) fn also_allow(&mut self, seen: &Self) {
+        self.was_empty |= seen.was_empty;
+        for leaf in &mut self.used {
+            let kinds = seen.used.iter().find(|other| other.pattern == leaf.pattern);
+            let kinds = kinds.map(|other| &other.kinds).or_else(|| seen.other.get(&leaf.pattern));
+            leaf.kinds.extend(kinds.into_iter().flatten());
+        }
+    }
+
     /// Why a fresh result diverges, or nothing when it fits.
     pub(crate) fn divergence(&self, fresh: &Json) -> Option<String> {
         if fresh.kind() != self.kind {

@@ -1,5 +1,9 @@
 //! Values: which are opaque, which are equal, which stand in a text.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 use crate::json::Json;
 
 /// Whether a value is opaque (semantics §6): at least 6 characters with a digit, an integer of at
@@ -26,13 +30,15 @@ fn is_opaque_number(text: &str) -> bool {
 ///
 /// A number and a text that reads the same are equal here, because planners often quote ids.
 pub(crate) fn same_scalar(a: &Json, b: &Json) -> bool {
-    match (a, b) {
-        (Json::Number(a), Json::Number(b)) => a == b || same_number(a, b),
-        _ => match (a.scalar_text(), b.scalar_text()) {
-            (Some(a), Some(b)) => a == b,
-            _ => a == b,
-        },
+    match (a.scalar_text(), b.scalar_text()) {
+        (Some(a), Some(b)) => same_text(a, b),
+        _ => a == b,
     }
+}
+
+/// Whether two scalars read the same, as text or as numbers.
+pub(crate) fn same_text(a: &str, b: &str) -> bool {
+    a == b || same_number(a, b)
 }
 
 /// Equal as numbers; beyond 15 digits floats would lie, so only equal text counts there.
@@ -41,20 +47,97 @@ fn same_number(a: &str, b: &str) -> bool {
     short(a) && short(b) && matches!((a.parse::<f64>(), b.parse::<f64>()), (Ok(a), Ok(b)) if a.total_cmp(&b).is_eq())
 }
 
-/// Whether a text mentions a value as a whole word: no letter or digit touches it.
+/// Whether a text mentions a value as a whole word: no letter or digit touches it, and a number is not
+/// a fragment of a longer one (`15` is not mentioned in `15.99`, `1,500` or `-15`).
 pub(crate) fn mentions(text: &str, value: &str) -> bool {
-    if value.is_empty() {
-        return false;
-    }
-    let edge = |char: Option<char>, own: Option<char>| {
-        // Beside a sign or bracket of its own a value ends anyway.
-        !(char.is_some_and(char::is_alphanumeric) && own.is_some_and(char::is_alphanumeric))
-    };
+    let (Some(first), Some(last)) = (value.chars().next(), value.chars().next_back()) else { return false };
     text.match_indices(value).any(|(at, _)| {
-        let before = text.get(..at).and_then(|before| before.chars().next_back());
-        let after = text.get(at + value.len()..).and_then(|after| after.chars().next());
-        edge(before, value.chars().next()) && edge(after, value.chars().next_back())
+        let before = text.get(..at).unwrap_or_default();
+        let after = text.get(at + value.len()..).unwrap_or_default();
+        !runs_on_before(before, first) && !runs_on_after(after, last)
     })
+}
+
+/// Whether what stands before a value belongs to the same word or number.
+fn runs_on_before(before: &str, first: char) -> bool {
+    let mut back = before.chars().rev();
+    let (Some(near), far) = (back.next(), back.next()) else { return false };
+    if near.is_alphanumeric() {
+        return first.is_alphanumeric();
+    }
+    let digit_beyond = far.is_some_and(|char| char.is_ascii_digit());
+    match near {
+        '.' | ',' => first.is_ascii_digit() && digit_beyond,
+        // A hyphen inside an identifier (`ticket-7`) is no sign.
+        '-' | '+' | '−' => first.is_ascii_digit() && !far.is_some_and(char::is_alphanumeric),
+        _ => false,
+    }
+}
+
+/// Whether what stands after a value belongs to the same word or number.
+fn runs_on_after(after: &str, last: char) -> bool {
+    let mut ahead = after.chars();
+    let (Some(near), far) = (ahead.next(), ahead.next()) else { return false };
+    if near.is_alphanumeric() {
+        return last.is_alphanumeric();
+    }
+    matches!(near, '.' | ',') && last.is_ascii_digit() && far.is_some_and(|char| char.is_ascii_digit())
+}
+
+/// Whether a value reads as a date or a time of day, such as `2026-05-01`, `01/05/2026` or `08:30`.
+pub(crate) fn is_date_or_time(value: &str) -> bool {
+    static SHAPES: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r"\b\d{4}[-/.]\d{1,2}[-/.]\d{1,2}\b|\b\d{1,2}[-/.]\d{1,2}[-/.]\d{4}\b|\b\d{1,2}:\d{2}\b|^\d{4}-\d{2}-\d{2}T").ok()
+    });
+    SHAPES.as_ref().is_some_and(|shapes| shapes.is_match(value))
+}
+
+/// Whether a task speaks of time relative to its own moment, such as "tomorrow" or "next week".
+pub(crate) fn is_relative_to_now(task: &str) -> bool {
+    const WORDS: [&str; 15] = [
+        "today",
+        "tonight",
+        "tomorrow",
+        "yesterday",
+        "now",
+        "ago",
+        "сегодня",
+        "завтра",
+        "вчера",
+        "сейчас",
+        "heute",
+        "morgen",
+        "gestern",
+        "hoy",
+        "demain",
+    ];
+    const UNSPACED: [&str; 7] = ["今天", "明天", "昨天", "现在", "今日", "明日", "昨日"];
+    const WHICH: [&str; 3] = ["next", "last", "this"];
+    const SPANS: [&str; 13] = [
+        "week",
+        "weekend",
+        "month",
+        "quarter",
+        "year",
+        "morning",
+        "afternoon",
+        "evening",
+        "monday",
+        "tuesday",
+        "wednesday",
+        "thursday",
+        "friday",
+    ];
+    let words: Vec<String> = words(task).collect();
+    let spans = words
+        .windows(2)
+        .any(|pair| matches!(pair, [which, span] if WHICH.contains(&which.as_str()) && SPANS.contains(&span.as_str())));
+    spans || words.iter().any(|word| WORDS.contains(&word.as_str())) || UNSPACED.iter().any(|word| task.contains(word))
+}
+
+/// The words of a text, lowercase: maximal runs of letters and digits.
+pub(crate) fn words(text: &str) -> impl Iterator<Item = String> + '_ {
+    text.split(|char: char| !char.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase)
 }
 
 #[cfg(test)]
@@ -77,6 +160,25 @@ mod tests {
         assert!(!mentions("in 15 days", "5"));
         assert!(mentions("total $5, paid", "$5"));
         assert!(!mentions("x", ""));
+        for text in ["the fee is 15.99", "1,15", "15,500", "-15", "(+15)", "0.15"] {
+            assert!(!mentions(text, "15"), "{text}");
+        }
+        for text in ["15.", "15, 16", "(15)", "a-15", "#15", "15-20", "15%"] {
+            assert!(mentions(text, "15"), "{text}");
+        }
+    }
+
+    #[test]
+    fn dates_and_words_about_now_are_recognised() {
+        for text in ["2026-05-01", "2026-05-01T08:30:00Z", "1/5/2026", "08:30", "at 8:30 pm"] {
+            assert!(is_date_or_time(text), "{text}");
+        }
+        assert!(!is_date_or_time("1.5") && !is_date_or_time("10.0.0.1") && !is_date_or_time("order_1001"));
+        for task in ["Book a table for tomorrow", "report of last month", "明天开会", "отчёт за вчера"]
+        {
+            assert!(is_relative_to_now(task), "{task}");
+        }
+        assert!(!is_relative_to_now("Forward the last mail of this order to the next person"));
     }
 
     #[test]
@@ -85,5 +187,6 @@ mod tests {
         assert!(same_scalar(&number("3"), &number("3.0")));
         assert!(!same_scalar(&number("9007199254740993"), &number("9007199254740992")));
         assert!(same_scalar(&number("41"), &Json::Text("41".into())));
+        assert!(same_scalar(&number("152.0"), &Json::Text("152".into())));
     }
 }

@@ -16,9 +16,6 @@ pub(crate) use preflight::preflight;
 use crate::procedure::{Procedure, Step};
 use crate::run::{Arguments, CallStatus, ToolCall};
 
-/// The error of a tool is cut at so many bytes where it becomes a reason.
-const SHOWN_REASON_BYTES: usize = 200;
-
 /// A call that memory plans.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlannedCall {
@@ -156,9 +153,7 @@ impl Replay {
             return;
         }
         if let CallStatus::Failed { reason } = &call.status {
-            // What a tool says may hold a secret or a novel; neither belongs into a stored reason.
-            let reason = crate::secret::mask_text(reason).text;
-            let reason = crate::run::prefix(&reason, SHOWN_REASON_BYTES);
+            let reason = crate::run::short_reason(reason);
             self.stop(index, format!("`{}` failed: {reason}", call.tool), true);
             return;
         }

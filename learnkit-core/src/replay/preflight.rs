@@ -16,7 +16,7 @@ pub(crate) fn preflight(
     if procedure.steps.is_empty() {
         return Some("it has no steps".to_owned());
     }
-    if procedure.parameters != masked(parameters) {
+    if procedure.parameters != *parameters {
         return Some("it was captured with other parameter values, which its steps are not bound to".to_owned());
     }
     if let Some(step) = procedure.steps.iter().find(|step| step.requires_approval) {
@@ -33,8 +33,4 @@ pub(crate) fn preflight(
         let destructive = annotations.effect() == EffectClass::Destructive && step.effect != EffectClass::Destructive;
         destructive.then(|| format!("the tool `{}` of step {} is destructive now", step.tool, index + 1))
     })
-}
-
-fn masked(parameters: &BTreeMap<String, String>) -> BTreeMap<String, String> {
-    parameters.iter().map(|(name, value)| (name.clone(), crate::secret::mask_text(value).text)).collect()
 }

@@ -12,6 +12,7 @@ use jiff::Timestamp;
 
 pub use budget::approximate_tokens;
 pub use hybrid::HybridRetriever;
+pub(crate) use playbook::escaped;
 pub use playbook::{FENCE_CLOSE, FENCE_OPEN, Playbook, Strength, compose};
 
 use crate::Result;

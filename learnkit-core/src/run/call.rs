@@ -3,8 +3,13 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Arguments, StoredOutput, ToolOutput};
+use super::{Arguments, StoredOutput, ToolOutput, prefix};
 use crate::tool::ToolAnnotations;
+
+/// Longer arguments are stored as a prefix, in bytes; such a call is not replayed.
+const STORED_ARGUMENT_BYTES: usize = 64 * 1024;
+/// Longer reasons of failures are stored as a prefix, in bytes.
+const STORED_REASON_BYTES: usize = 500;
 
 /// Whether a call worked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,17 +64,16 @@ impl ToolCall {
         self.status.is_ok() && !self.annotations.exploration
     }
 
-    /// What is stored of it, secrets masked.
+    /// What is stored of it: secrets masked first, then cut, because a cut text hides its structure.
     pub fn stored(&self, limit: usize) -> StoredCall {
-        let mut result = self.output.stored(limit);
-        result.text = crate::secret::mask_text(&result.text).text;
+        let arguments = crate::secret::mask_json(self.arguments.raw()).text;
         StoredCall {
             tool: self.tool.clone(),
-            arguments: Arguments::from_raw(crate::secret::mask_json(self.arguments.raw()).text),
-            result,
+            arguments: Arguments::from_raw(prefix(&arguments, STORED_ARGUMENT_BYTES)),
+            result: self.output.stored(limit),
             status: match &self.status {
                 CallStatus::Ok => CallStatus::Ok,
-                CallStatus::Failed { reason } => CallStatus::Failed { reason: crate::secret::mask_text(reason).text },
+                CallStatus::Failed { reason } => CallStatus::Failed { reason: short_reason(reason) },
             },
             started: self.started,
             duration_ms: self.duration_ms,
@@ -79,6 +83,11 @@ impl ToolCall {
             replayed: self.replayed,
         }
     }
+}
+
+/// What somebody else says about a failure, as it may be stored: masked and short.
+pub(crate) fn short_reason(reason: &str) -> String {
+    prefix(&crate::secret::mask_text(reason).text, STORED_REASON_BYTES).to_owned()
 }
 
 /// A call as the run store keeps it.

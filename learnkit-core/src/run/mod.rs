@@ -10,6 +10,7 @@ mod stored;
 mod tracker;
 
 pub use arguments::Arguments;
+pub(crate) use call::short_reason;
 pub use call::{CallStatus, StoredCall, ToolCall};
 pub use outcome::{Gate, GateSource, QUALITY_THRESHOLD, Verdict, failure_of, outcome_score};
 pub(crate) use output::prefix;

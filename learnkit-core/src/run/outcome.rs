@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{CallStatus, ToolCall, ToolOutput};
+use super::{CallStatus, ToolCall, ToolOutput, short_reason};
 use crate::json::Json;
 
 /// A gate score from here on passes (semantics §5).
@@ -105,7 +105,8 @@ impl Gate {
 
     /// The score of a run that ended with an error.
     pub fn of_run_error(message: &str) -> Self {
-        Self { score: Some(0.0), source: GateSource::RunError, reason: format!("the run failed: {message}") }
+        let reason = format!("the run failed: {}", short_reason(message));
+        Self { score: Some(0.0), source: GateSource::RunError, reason }
     }
 
     /// Whether the run passes; an abstaining gate neither passes nor fails.
@@ -179,15 +180,10 @@ impl Tally {
 }
 
 impl CallStatus {
-    /// Judges a result; `success_when` is the tool's own word and wins over the envelope.
+    /// Judges a result: an error envelope fails it, and so does the tool's own `success_when`.
     pub fn of(output: &ToolOutput, success_when: Option<bool>) -> Self {
-        match (success_when, failure_of(output)) {
-            (Some(true), _) | (None, None) => Self::Ok,
-            (Some(false), found) => {
-                Self::Failed { reason: found.unwrap_or_else(|| "the tool's own `success_when` says so".to_owned()) }
-            }
-            (None, Some(reason)) => Self::Failed { reason },
-        }
+        let own = (success_when == Some(false)).then(|| "the tool's own `success_when` says so".to_owned());
+        failure_of(output).or(own).map_or(Self::Ok, |reason| Self::Failed { reason })
     }
 }
 

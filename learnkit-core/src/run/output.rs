@@ -1,5 +1,7 @@
 //! What a tool call gave back.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::hash::sha256;
@@ -12,7 +14,8 @@ pub const STORED_RESULT_BYTES: usize = 64 * 1024;
 /// The result of a tool, as text; JSON stays the JSON text the tool wrote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolOutput {
-    text: String,
+    // Shared, because planners are given the whole history at every step.
+    text: Arc<str>,
     media_type: Option<String>,
     is_error: bool,
 }
@@ -20,7 +23,7 @@ pub struct ToolOutput {
 impl ToolOutput {
     /// A text, or JSON as text.
     pub fn text(text: impl Into<String>) -> Self {
-        Self { text: text.into(), media_type: None, is_error: false }
+        Self { text: text.into().into(), media_type: None, is_error: false }
     }
 
     /// A value written as JSON.
@@ -39,12 +42,12 @@ impl ToolOutput {
         let reference = serde_json::json!({
             "media_type": media_type, "bytes": bytes.len(), "sha256": sha256(bytes),
         });
-        Self { text: reference.to_string(), media_type: Some(media_type), is_error: false }
+        Self { text: reference.to_string().into(), media_type: Some(media_type), is_error: false }
     }
 
     /// An error that the tool reported as its result.
     pub fn error(text: impl Into<String>) -> Self {
-        Self { text: text.into(), media_type: None, is_error: true }
+        Self { text: text.into().into(), media_type: None, is_error: true }
     }
 
     /// The text.
@@ -62,13 +65,15 @@ impl ToolOutput {
         Json::of_result(&self.text)
     }
 
-    /// What is stored of it: all of it up to `limit` bytes, else a prefix with size and hash.
+    /// What is stored of it, secrets masked: all of it up to `limit` bytes, else a prefix with size
+    /// and hash.
     pub fn stored(&self, limit: usize) -> StoredOutput {
+        let masked = crate::secret::mask_text(&self.text).text;
         StoredOutput {
-            text: prefix(&self.text, limit).to_owned(),
+            text: prefix(&masked, limit).to_owned(),
             bytes: self.text.len(),
             sha256: sha256(self.text.as_bytes()),
-            truncated: self.text.len() > limit,
+            truncated: masked.len() > limit,
             media_type: self.media_type.clone(),
         }
     }
@@ -124,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn f79_a10_mb_result_is_cut_at_a_character_and_says_so() {
+    fn f79_a_result_of_10_mb_is_cut_at_a_character_and_says_so() {
         let stored = ToolOutput::text("é".repeat(5_000_000)).stored(STORED_RESULT_BYTES - 1);
         assert!(stored.truncated);
         assert_eq!(stored.bytes, 10_000_000);

@@ -158,6 +158,22 @@ impl ToolTracker {
         self.locked(|log| log.turn += 1);
     }
 
+    /// A group number that no call has yet.
+    pub(crate) fn fresh_group(&self) -> u32 {
+        self.locked(|log| {
+            log.next_group += 1;
+            log.next_group - 1
+        })
+    }
+
+    /// How many calls with these arguments have worked so far.
+    pub(crate) fn count_ok(&self, tool: &str, arguments: &Arguments) -> usize {
+        self.locked(|log| {
+            let calls = log.calls.iter().map(|slot| &slot.call);
+            calls.filter(|call| call.status.is_ok() && call.tool == tool && call.arguments.same_as(arguments)).count()
+        })
+    }
+
     /// How many user turns there were, at least 1.
     pub fn turns(&self) -> u32 {
         self.locked(|log| log.turn + 1)
@@ -216,12 +232,16 @@ impl Log {
         self.calls.len() - 1
     }
 
-    /// The group of the siblings that are still running; they get a new one if they have none.
+    /// The group of the siblings that are still running; they get a new one if they have none. A
+    /// group that a finished call belongs to is closed: what starts now may use its result.
     fn overlapping(&mut self, parent: Option<usize>) -> Option<u32> {
         let next = self.next_group;
+        let closed: Vec<u32> =
+            self.calls.iter().filter(|slot| !slot.pending).filter_map(|slot| slot.call.group).collect();
         let mut running = self.calls.iter_mut().filter(|slot| slot.pending && slot.call.parent == parent);
         let first = running.next()?;
-        Some(*first.call.group.get_or_insert(next))
+        let group = *first.call.group.get_or_insert(next);
+        Some(if closed.contains(&group) { next.max(group + 1) } else { group })
     }
 }
 
@@ -338,6 +358,19 @@ mod tests {
         tracker.record("c", json!({}), "3");
         let seen: Vec<_> = tracker.calls().iter().map(|call| (call.tool.clone(), call.group)).collect();
         assert_eq!(seen, [("a".into(), Some(0)), ("b".into(), Some(0)), ("c".into(), None)]);
+    }
+
+    #[test]
+    fn a_call_that_starts_after_another_finished_is_not_in_its_group() {
+        let tracker = tracker();
+        let first = tracker.begin(CallDraft::new("a", json!({})));
+        let second = tracker.begin(CallDraft::new("b", json!({})));
+        first.finish("1".into(), None);
+        let third = tracker.begin(CallDraft::new("c", json!({})));
+        second.finish("2".into(), None);
+        third.finish("3".into(), None);
+        let groups: Vec<_> = tracker.calls().iter().map(|call| call.group).collect();
+        assert_eq!(groups, [Some(0), Some(0), Some(1)]);
     }
 
     #[test]

@@ -144,7 +144,7 @@ impl TaskTemplate {
     ///
     /// # Errors
     /// `InvalidInput` when a placeholder has no value, a value has no placeholder, a brace is not
-    /// closed, or there is no placeholder at all.
+    /// closed, there is no placeholder at all, or a parameter is a secret by its name or shape.
     pub fn build(self) -> Result<Task> {
         let (text, used) = fill(&self.template, &self.values)?;
         if let Some(name) = self.values.keys().find(|name| !used.contains(name)) {
@@ -152,11 +152,20 @@ impl TaskTemplate {
                 "the template has no `{{{name}}}`; remove the value or add the placeholder"
             )));
         }
+        if let Some(name) = self.values.iter().find_map(|(name, value)| is_secret(name, value).then_some(name)) {
+            let message = format!("the parameter `{name}` is a secret; give secrets to the tools, never to a task");
+            return Err(Error::invalid(message));
+        }
         if used.is_empty() {
             return Err(Error::invalid("the template has no `{name}`; use Task::new for plain text"));
         }
         Ok(Task { template: Some(self.template), parameters: self.values, ..Task::new(text) })
     }
+}
+
+/// Whether a parameter is a secret: the text of a task goes into prompts and into the store.
+fn is_secret(name: &str, value: &str) -> bool {
+    crate::secret::is_secret_key(name) || crate::secret::mask_text(value).found > 0
 }
 
 /// The text with values filled in, and the names that occur.
