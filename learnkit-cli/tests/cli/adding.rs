@@ -58,10 +58,15 @@ fn what_is_added_belongs_to_its_tenant_scope_and_agent() {
 }
 
 #[test]
-fn a_secret_in_an_added_fact_is_not_stored() {
+fn a_secret_in_what_is_added_is_not_stored() {
     let shell = Shell::new();
     let secret = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
-    added(&shell, &["fact", &format!("The bot signs in with {secret}")]);
+    let words = format!("The bot signs in with {secret}");
+    added(&shell, &["fact", &words, "--source", &words]);
+    added(&shell, &["preference", "sign in", &words]);
+    added(&shell, &["heuristic", &words, "--exception", &words]);
+    added(&shell, &["strategy", "Sign in", "--phase", &words, "--why", &words]);
+    assert_eq!(shell.json(&["records", "list"])["total"], 4);
     let bytes = std::fs::read(shell.path(shell.database)).unwrap();
     assert!(!bytes.windows(secret.len()).any(|window| window == secret.as_bytes()));
 }
