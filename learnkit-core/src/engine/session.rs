@@ -296,7 +296,8 @@ impl Session {
     /// The calls that a stopped replay has made.
     fn done(&self, state: &State) -> Vec<ToolCall> {
         let stopped = state.replay.as_ref().is_some_and(|(_, replay)| replay.stopped().is_some());
-        if stopped { outer(self.tracker.calls()) } else { Vec::new() }
+        let made = self.tracker.calls().into_iter().take(if stopped { state.seen } else { 0 });
+        outer(made.collect())
     }
 
     fn playbook_text(&self, state: &State) -> String {
