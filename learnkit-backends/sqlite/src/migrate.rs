@@ -1,7 +1,7 @@
 //! Which database it is, and bringing it up to the current schema.
 
 use learnkit_core::{Error, ErrorKind};
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::error::Outcome;
 
@@ -13,8 +13,11 @@ const MIGRATIONS: &[&str] = &[include_str!("schema_v1.sql")];
 
 /// Refuses what must not be touched: another program's database, and a newer schema. Only reads.
 pub(crate) fn check(connection: &Connection) -> Outcome<()> {
-    let (application, version) = marks(connection)?;
-    let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0))?;
+    // One transaction: between two, another process may migrate, and a half-seen database looks foreign.
+    let moment = connection.unchecked_transaction()?;
+    let Marks { application, version } = Marks::of(&moment)?;
+    let tables: i64 = moment.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0))?;
+    drop(moment);
     if application != APPLICATION_ID && (application != 0 || version != 0 || tables > 0) {
         let message = "the file is a SQLite database of another program; name another file";
         return Err(Error::new(ErrorKind::Config, message).into());
@@ -36,7 +39,7 @@ fn apply(connection: &mut Connection, migrations: &[&str]) -> Outcome<()> {
     // One round per step, and one that finds nothing left; another process may take any of them.
     for _ in 0..=migrations.len() {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let (_, version) = marks(&transaction)?;
+        let Marks { version, .. } = Marks::of(&transaction)?;
         let Some(step) = migrations.get(version) else { return Ok(()) };
         transaction.execute_batch(step)?;
         transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
@@ -46,12 +49,20 @@ fn apply(connection: &mut Connection, migrations: &[&str]) -> Outcome<()> {
     Ok(())
 }
 
-/// The application id and the version of the schema.
-fn marks(connection: &Connection) -> Outcome<(i32, usize)> {
-    let application = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
-    let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    // A negative version is nobody's; it is refused as too new.
-    Ok((application, usize::try_from(version).unwrap_or(usize::MAX)))
+/// What a database says it is, as it was at one moment: hence the transaction.
+#[derive(Debug, PartialEq, Eq)]
+struct Marks {
+    application: i32,
+    version: usize,
+}
+
+impl Marks {
+    fn of(moment: &Transaction<'_>) -> Outcome<Self> {
+        let application = moment.pragma_query_value(None, "application_id", |row| row.get(0))?;
+        let version: i64 = moment.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        // A negative version is nobody's; it is refused as too new.
+        Ok(Self { application, version: usize::try_from(version).unwrap_or(usize::MAX) })
+    }
 }
 
 #[cfg(test)]
@@ -59,8 +70,12 @@ mod tests {
     use super::*;
     use crate::error::explain;
 
+    fn marks(connection: &Connection) -> Marks {
+        Marks::of(&connection.unchecked_transaction().unwrap()).unwrap()
+    }
+
     fn version(connection: &Connection) -> usize {
-        marks(connection).unwrap().1
+        marks(connection).version
     }
 
     fn refusal(connection: &Connection) -> Option<ErrorKind> {
@@ -72,7 +87,7 @@ mod tests {
         let mut connection = Connection::open_in_memory().unwrap();
         check(&connection).unwrap();
         migrate(&mut connection).unwrap();
-        assert_eq!(marks(&connection).unwrap(), (APPLICATION_ID, MIGRATIONS.len()));
+        assert_eq!(marks(&connection), Marks { application: APPLICATION_ID, version: MIGRATIONS.len() });
         migrate(&mut connection).unwrap();
         assert_eq!(version(&connection), MIGRATIONS.len());
         check(&connection).unwrap();
@@ -102,5 +117,22 @@ mod tests {
         let other = Connection::open_in_memory().unwrap();
         other.execute_batch("CREATE TABLE notes (x)").unwrap();
         assert_eq!(refusal(&other), Some(ErrorKind::Config));
+    }
+
+    #[test]
+    fn a_check_sees_a_database_before_or_after_a_migration_and_never_between() {
+        let folder = tempfile::tempdir().unwrap();
+        for number in 0..40 {
+            let path = folder.path().join(format!("{number}.db"));
+            let mut writer = Connection::open(&path).unwrap();
+            writer.pragma_update(None, "journal_mode", "WAL").unwrap();
+            let migrating = std::thread::spawn(move || migrate(&mut writer).unwrap());
+            let reader = Connection::open(&path).unwrap();
+            while !migrating.is_finished() {
+                assert_eq!(refusal(&reader), None);
+            }
+            migrating.join().unwrap();
+            assert_eq!(version(&reader), MIGRATIONS.len());
+        }
     }
 }

@@ -3,10 +3,9 @@
 use std::sync::LazyLock;
 
 use learnkit_core::backend::{
-    AgentFilter, ExactQuery, Page, Put, PutMode, RecordFilter, ScanRequest, Scored, SearchQuery, SkippedRow,
+    AgentFilter, ExactQuery, Page, Put, RecordFilter, ScanRequest, Scored, SearchQuery, SkippedRow,
 };
 use learnkit_core::record::{Record, RecordId, Revision, SCHEMA_VERSION, Tenant};
-use learnkit_core::{Error, ErrorKind};
 use rusqlite::{Connection, OptionalExtension as _, Row, named_params, params};
 
 use crate::error::Outcome;
@@ -47,21 +46,10 @@ pub(crate) const LOOKUP: &str = "SELECT records.body, records.id
 pub(crate) fn put(connection: &Connection, put: &Put) -> Outcome<Revision> {
     let mut stored = connection.prepare_cached("SELECT revision FROM records WHERE tenant = ?1 AND id = ?2")?;
     let stored = stored.query_row([put.record.tenant.as_str(), put.record.id.as_str()], |row| row.get(0)).optional()?;
-    let revision = next_revision(put, Revision(stored.unwrap_or_default()))?;
-    let record = Record { revision, ..put.record.clone() };
+    let record = put.over(Revision(stored.unwrap_or_default()))?;
     let row = write(connection, &record)?;
     fts::index(connection, row, &record.content.search_text())?;
-    Ok(revision)
-}
-
-/// The revision that a put gets over the stored one, which is 0 where nothing is stored.
-fn next_revision(put: &Put, stored: Revision) -> Outcome<Revision> {
-    let conflict = match put.mode {
-        PutMode::Create if stored != Revision::default() => "a record of this id exists; read it and put it again",
-        PutMode::IfRevision(expected) if stored != expected => "the record changed since it was read; read it again",
-        _ => return Ok(stored.next()),
-    };
-    Err(Error::new(ErrorKind::Conflict, conflict).with_context("id", &put.record.id).into())
+    Ok(record.revision)
 }
 
 fn write(connection: &Connection, record: &Record) -> Outcome<i64> {

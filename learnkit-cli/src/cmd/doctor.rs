@@ -17,6 +17,10 @@ use crate::{Context, memory, text};
 
 /// Records and runs are counted in pages of this size.
 const PAGE: usize = 500;
+/// A record that none of so many runs retrieved is named.
+const RECENT_RUNS: usize = 1_000;
+/// So many of them are named to people; programs get all.
+const NAMED: usize = 5;
 
 pub(super) async fn run(context: &mut Context<'_>) -> Outcome {
     let uri = memory::uri(context)?;
@@ -96,6 +100,7 @@ struct Contents {
     by_status: BTreeMap<&'static str, u64>,
     runs: u64,
     last_run: Option<StoredRun>,
+    never_retrieved: Vec<RecordId>,
 }
 
 impl Contents {
@@ -107,6 +112,10 @@ impl Contents {
         }
         if let Err(error) = contents.count_runs(memory, problems).await {
             problems.push(error.chain());
+        }
+        match memory.never_retrieved(RECENT_RUNS).await {
+            Ok(ids) => contents.never_retrieved = ids,
+            Err(error) => problems.push(error.chain()),
         }
         contents
     }
@@ -134,7 +143,10 @@ impl Contents {
         loop {
             let page = memory.runs(&filter).await?;
             self.runs += as_count(page.items.len());
-            problems.extend(page.skipped.iter().map(|row| format!("run `{}` cannot be read: {}", row.id, row.reason)));
+            problems.extend(page.skipped.iter().map(|row| {
+                let way_out = "`learnkit runs delete` removes it";
+                format!("run `{}` cannot be read; {way_out}: {}", row.id, row.reason)
+            }));
             if self.last_run.is_none() {
                 self.last_run = page.items.into_iter().next();
             }
@@ -171,11 +183,12 @@ impl Checkup {
             let Store { scheme, location, capabilities } = store;
             let store = json!({ "scheme": scheme, "location": location, "capabilities": capabilities });
             fields.insert("store".to_owned(), store);
-            let Contents { records, by_kind, by_status, runs, last_run } = contents;
+            let Contents { records, by_kind, by_status, runs, last_run, never_retrieved } = contents;
             let last = last_run.as_ref().map(|run| json!({ "id": run.id, "finished": run.finished, "mode": run.mode }));
             fields
                 .insert("records".to_owned(), json!({ "total": records, "by_kind": by_kind, "by_status": by_status }));
             fields.insert("runs".to_owned(), json!({ "total": runs, "last": last }));
+            fields.insert("never_retrieved".to_owned(), json!(never_retrieved));
         }
         value
     }
@@ -202,6 +215,7 @@ impl Checkup {
             let last = contents.last_run.as_ref();
             let last = last.map(|run| format!("{} at {} ({})", run.id, run.finished, text::short(&run.text)));
             pairs.push(("last run", last.unwrap_or_else(|| "none".to_owned())));
+            pairs.push(("never retrieved", unretrieved(&contents.never_retrieved)));
         }
         let verdict = match self.problems.len() {
             0 => "none".to_owned(),
@@ -215,6 +229,19 @@ impl Checkup {
 
 fn counts(counts: &BTreeMap<&'static str, u64>) -> String {
     counts.iter().map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join(", ")
+}
+
+/// How many records no recent run retrieved, and the first of them.
+fn unretrieved(ids: &[RecordId]) -> String {
+    if ids.is_empty() {
+        return "none".to_owned();
+    }
+    let named = ids.iter().take(NAMED).map(RecordId::as_str).collect::<Vec<_>>().join(", ");
+    let more = if ids.len() > NAMED { ", …" } else { "" };
+    format!(
+        "{} by the last {RECENT_RUNS} runs: {named}{more}",
+        super::counted(as_count(ids.len()), "record", "records")
+    )
 }
 
 /// The names of what a store can do.

@@ -1,6 +1,8 @@
 //! The commands, one file each: what they do and how it is shown.
 
+mod add;
 mod doctor;
+mod forget;
 mod inspect;
 mod key;
 mod learn;
@@ -20,7 +22,7 @@ use crate::args::Command;
 use crate::failure::Outcome;
 use crate::output::Output;
 
-/// Commands other than `learn` only open what is there.
+/// Commands other than `learn` and `records add` only open what is there.
 const EXISTING: OpenMode = OpenMode::ExistingOnly;
 
 /// Runs a command.
@@ -31,7 +33,6 @@ pub(crate) async fn run(command: &Command, context: &mut Context<'_>) -> Outcome
         Command::Key(args) => key::run(args, context),
         Command::Records(args) => records::run(args, context).await,
         Command::Runs(args) => runs::run(args, context).await,
-        Command::Report(args) => report::run(args, context).await,
         Command::Maintain(args) => maintain::run(args, context).await,
         Command::Doctor(_) => doctor::run(context).await,
     }

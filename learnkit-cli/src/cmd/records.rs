@@ -1,16 +1,17 @@
-//! `records`: list, show, delete and pin.
+//! `records`: list, show, add, delete and pin.
 
 use std::collections::BTreeMap;
 
+use learnkit::LearnKit;
 use learnkit::backend::{AgentFilter, RecordFilter, ScanRequest, SkippedRow, Visibility};
 use learnkit::record::{Kind, Record, RecordId, Status};
-use learnkit::{Error, LearnKit};
+use learnkit::registry::OpenMode;
 use serde_json::{Value, json};
 
-use super::{EXISTING, as_count, note_skipped, record_view};
+use super::{EXISTING, add, forget, note_skipped, record_view};
 use crate::args::{IdentityArgs, RecordsArgs, RecordsCommand};
 use crate::failure::{Ending, Failure, Outcome};
-use crate::output::{Output, with_error};
+use crate::output::Output;
 use crate::{Context, memory, text};
 
 /// Records are looked through in pages of this size.
@@ -18,7 +19,13 @@ const PAGE: usize = 500;
 
 pub(super) async fn run(args: &RecordsArgs, context: &mut Context<'_>) -> Outcome {
     let parameters = args.identity.parameters().map_err(|error| Failure::usage(&error))?;
-    let memory = memory::open(context, Some(&args.identity), EXISTING).await?;
+    let adds = matches!(args.command, RecordsCommand::Add { .. });
+    if adds && !parameters.is_empty() {
+        let message = "--param belongs to a task, and what is added has none; leave it out";
+        return Err(Failure::Usage(message.to_owned()));
+    }
+    let mode = if adds { OpenMode::CreateIfMissing } else { EXISTING };
+    let memory = memory::open(context, Some(&args.identity), mode).await?;
     let out = &mut context.out;
     match &args.command {
         RecordsCommand::List { kinds, statuses, limit, all } => {
@@ -27,7 +34,8 @@ pub(super) async fn run(args: &RecordsArgs, context: &mut Context<'_>) -> Outcom
             listing.print(if *all { usize::MAX } else { *limit }, out)?;
         }
         RecordsCommand::Show { id } => record_view::show(&memory.record(id).await?, out)?,
-        RecordsCommand::Delete { ids } => return delete(&memory, ids, out).await,
+        RecordsCommand::Add { what } => add::run(what, &memory, out).await?,
+        RecordsCommand::Delete { ids } => return forget::each(ids, out, async |id| memory.forget(id).await).await,
         RecordsCommand::Pin { id, off } => pin(&memory, id, !off, out).await?,
     }
     Ok(Ending::Good)
@@ -123,37 +131,6 @@ impl Line {
 fn was_captured_with(record: &Record, parameters: &BTreeMap<String, String>) -> bool {
     let captured = record.procedure().map(|procedure| &procedure.parameters);
     parameters.iter().all(|(name, value)| captured.is_some_and(|captured| captured.get(name) == Some(value)))
-}
-
-/// Deletes what is there and names what is not.
-async fn delete(memory: &LearnKit, ids: &[RecordId], out: &mut Output<'_>) -> Outcome {
-    let mut deleted = Vec::new();
-    let mut failed: Option<Error> = None;
-    for id in ids {
-        match memory.forget(id).await {
-            Ok(forgotten) => {
-                let (records, runs) = (as_count(forgotten.records), as_count(forgotten.runs));
-                if !out.is_json() {
-                    let records = super::counted(records, "record", "records");
-                    let runs = super::counted(runs, "run", "runs");
-                    out.line(format_args!("deleted {id}: {records}, {runs}"))?;
-                }
-                deleted.push(json!({ "id": id, "records": records, "runs": runs }));
-            }
-            Err(error) => {
-                out.error(&error.chain());
-                failed.get_or_insert(error);
-            }
-        }
-    }
-    if out.is_json() {
-        let mut result = json!({ "deleted": deleted });
-        if let Some(error) = &failed {
-            with_error(&mut result, error);
-        }
-        out.json(&result)?;
-    }
-    Ok(if failed.is_some() { Ending::Bad } else { Ending::Good })
 }
 
 async fn pin(memory: &LearnKit, id: &RecordId, pinned: bool, out: &mut Output<'_>) -> Outcome<()> {

@@ -1,11 +1,11 @@
-//! `runs`: finished runs, and every decision of one.
+//! `runs`: finished runs, every decision of one, and what turned out later.
 
 use learnkit::backend::RunFilter;
 use learnkit::record::AgentName;
 use learnkit::run::{CallStatus, Gate, StoredCall, StoredRun};
 use serde_json::{Value, json};
 
-use super::{CANDIDATE_HEADER, EXISTING, candidate_rows, note_skipped};
+use super::{CANDIDATE_HEADER, EXISTING, candidate_rows, forget, note_skipped, report};
 use crate::args::{RunsArgs, RunsCommand};
 use crate::failure::{Ending, Outcome};
 use crate::output::Output;
@@ -20,6 +20,11 @@ pub(super) async fn run(args: &RunsArgs, context: &mut Context<'_>) -> Outcome {
         RunsCommand::Show { id } => {
             let run = memory::open(context, None, EXISTING).await?.run(id).await?;
             if context.out.is_json() { context.out.json(&run)? } else { show(&run, &mut context.out)? }
+        }
+        RunsCommand::Report { outcome, id } => return report::run(*outcome, id, context).await,
+        RunsCommand::Delete { ids } => {
+            let memory = memory::open(context, None, EXISTING).await?;
+            return forget::each(ids, &mut context.out, async |id| forget::run_with_trace(&memory, id).await).await;
         }
     }
     Ok(Ending::Good)

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test, as the tests themselves do")]
 
+mod adding;
 mod learning;
 mod looking;
 mod program;

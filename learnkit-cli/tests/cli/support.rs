@@ -144,7 +144,7 @@ impl Ran {
         let shown = format!("{shown}--- exit {}\n", self.code);
         let mut shown = shown.replace(&self.folder, "<folder>");
         for (pattern, mask) in [
-            (r"\b(skill|fail|trace|run)_[0-9a-f]{32}", "${1}_<id>"),
+            (r"\b(skill|fact|fail|strategy|preference|trace|heuristic|run)_[0-9a-f]{32}", "${1}_<id>"),
             (r"lk1:[0-9a-f]{64}", "lk1:<key>"),
             (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "<time>"),
             (r"\d{4}-\d\d-\d\d \d\d:\d\d", "<time>"),

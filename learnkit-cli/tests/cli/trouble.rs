@@ -7,7 +7,7 @@ use learnkit_cli::Terminal;
 use crate::support::{Failing, Shell};
 
 #[test]
-fn d20_only_learn_makes_a_database() {
+fn d20_only_learning_and_adding_make_a_database() {
     let shell = Shell::new();
     shell.run(&["inspect", "Email the report"]).matches("inspect_missing");
     for args in [
@@ -18,7 +18,8 @@ fn d20_only_learn_makes_a_database() {
         &["records", "pin", "a"],
         &["runs", "list"],
         &["runs", "show", "a"],
-        &["report", "success", "a"],
+        &["runs", "report", "success", "a"],
+        &["runs", "delete", "a"],
         &["maintain"],
         &["doctor"],
         &["learn", "./missing.json"],
@@ -35,8 +36,8 @@ fn d20_an_unknown_id_names_the_way_out() {
     let shell = Shell::taught();
     shell.run(&["records", "show", "skill_x"]).matches("records_unknown");
     shell.run(&["runs", "show", "run_x", "--json"]).matches("runs_unknown_json");
-    for args in [["records", "pin"], ["records", "delete"], ["report", "failure"]] {
-        let ran = shell.run(&[args[0], args[1], "unknown"]);
+    for args in [&["records", "pin"][..], &["records", "delete"], &["runs", "report", "failure"], &["runs", "delete"]] {
+        let ran = shell.run(&[args, &["unknown"]].concat());
         assert_eq!(ran.code, 1, "{args:?}: {ran:?}");
         assert!(ran.stderr.contains("learnkit r") && ran.stderr.contains(" list"), "{ran:?}");
     }
@@ -64,7 +65,15 @@ fn a_wrong_command_line_is_one_line_and_exit_code_2() {
         &["records", "list", "--limit", "-1"],
         &["records", "list", "--limit", "1", "--all"],
         &["records", "show", "a\u{7}b"],
-        &["report", "maybe", "run_x"],
+        &["records", "add", "fact"],
+        &["records", "add", "fact", " "],
+        &["records", "add", "fact", "…"],
+        &["records", "add", "skill", "x"],
+        &["records", "add", "preference", "key"],
+        &["records", "add", "strategy", "goal"],
+        &["records", "add", "fact", "x", "--param", "t=1"],
+        &["runs", "report", "maybe", "run_x"],
+        &["runs", "delete"],
     ] {
         let ran = shell.run(args);
         assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{args:?}: {ran:?}");
@@ -74,6 +83,19 @@ fn a_wrong_command_line_is_one_line_and_exit_code_2() {
         assert_eq!(object["error"]["kind"], "invalid_input", "{args:?}");
     }
     assert!(!shell.has_database());
+}
+
+#[test]
+fn a_secret_parameter_is_a_wrong_command_line() {
+    let shell = Shell::taught();
+    for (name, value) in [("password", "x-1"), ("key", "ghp_16C7e42F292c6912E7710c838347Ae178B4a")] {
+        let (template, parameter) = (format!("Log in with {{{name}}}"), format!("{name}={value}"));
+        for args in [&["inspect", &template][..], &["learn", "seed.jsonl"], &["records", "list"], &["key"]] {
+            let ran = shell.run(&[args, &["--param", &parameter]].concat());
+            assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{args:?}: {ran:?}");
+            assert!(ran.stderr.contains(name) && !ran.stderr.contains(value), "{ran:?}");
+        }
+    }
 }
 
 #[test]
@@ -99,12 +121,18 @@ fn help_has_an_example_for_every_command() {
         &["records"],
         &["records", "list"],
         &["records", "show"],
+        &["records", "add"],
+        &["records", "add", "fact"],
+        &["records", "add", "preference"],
+        &["records", "add", "heuristic"],
+        &["records", "add", "strategy"],
         &["records", "delete"],
         &["records", "pin"],
         &["runs"],
         &["runs", "list"],
         &["runs", "show"],
-        &["report"],
+        &["runs", "report"],
+        &["runs", "delete"],
         &["maintain"],
         &["doctor"],
     ] {

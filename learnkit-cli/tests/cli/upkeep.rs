@@ -1,4 +1,4 @@
-//! `maintain`, `report` and `doctor`: what time, people and accidents do to a store.
+//! `maintain`, `runs report`, `runs delete` and `doctor`: what time, people and accidents do to a store.
 
 use serde_json::json;
 
@@ -57,7 +57,37 @@ fn d7_a_bad_run_is_named_and_stops_nothing() {
     let list = shell.run(&["runs", "list"]);
     assert_eq!((list.code, list.stdout.lines().count()), (0, 3), "{list:?}");
     assert!(list.stderr.contains(&id), "{list:?}");
-    assert_eq!(shell.run(&["doctor"]).code, 1);
+    let doctor = shell.run(&["doctor"]);
+    assert!(doctor.code == 1 && doctor.stderr.contains("`learnkit runs delete` removes it"), "{doctor:?}");
+    let deleted = shell.json(&["runs", "delete", &id]);
+    assert_eq!(deleted, json!({ "deleted": [{ "id": id, "records": 1, "runs": 1 }] }), "the run and its trace");
+    assert_eq!(shell.run(&["doctor"]).code, 0);
+}
+
+#[test]
+fn a_deleted_run_leaves_no_trace_and_what_it_taught_stays() {
+    let shell = Shell::taught();
+    let id = shell.json(&["runs", "list", "--agent", "mailer"])["runs"][0]["id"].as_str().unwrap().to_owned();
+    shell.run(&["runs", "delete", &id, "run_gone"]).matches("runs_delete");
+    assert_eq!(shell.run(&["runs", "show", &id]).code, 1);
+    assert_eq!(shell.json(&["doctor"])["records"]["by_kind"], json!({ "failure": 1, "skill": 2, "trace": 2 }));
+    assert_eq!(shell.run(&["runs", "delete", &id]).code, 1);
+}
+
+#[test]
+fn f33_doctor_names_what_no_run_retrieved_and_calls_it_no_problem() {
+    let shell = Shell::taught();
+    for number in 0..5 {
+        shell.ok(&["records", "add", "preference", &format!("colour {number}"), "blue"]);
+    }
+    let ran = shell.run(&["doctor", "--json"]);
+    let object = ran.last_object();
+    assert_eq!((ran.code, &object["problems"]), (0, &json!([])));
+    let never = object["never_retrieved"].as_array().unwrap();
+    assert_eq!(never.len(), 8, "the three records that runs taught and five: {object}");
+    let shown = shell.ok(&["doctor"]);
+    let line = shown.lines().find(|line| line.starts_with("never retrieved")).unwrap();
+    assert!(line.contains("8 records by the last 1000 runs: ") && line.ends_with(", …"), "{line}");
 }
 
 #[test]
@@ -66,8 +96,8 @@ fn a_report_moves_what_the_run_taught() {
     let runs = shell.json(&["runs", "list", "--agent", "mailer"]);
     let restart = runs["runs"].as_array().unwrap().iter().find(|run| run["text"] == "Restart the mail server").unwrap();
     let id = restart["id"].as_str().unwrap();
-    shell.run(&["report", "success", id]).matches("report_success");
-    let object = shell.json(&["report", "failure", id]);
+    shell.run(&["runs", "report", "success", id]).matches("report_success");
+    let object = shell.json(&["runs", "report", "failure", id]);
     assert_eq!((&object["reported"], &object["run_id"]), (&json!("failure"), &json!(id)));
     let task = shell.json(&["inspect", "Restart the mail server", "--agent", "mailer"]);
     assert_ne!(task["mode"], "replay", "{task}");

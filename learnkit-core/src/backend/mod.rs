@@ -16,9 +16,9 @@ pub use query::{
     AgentFilter, ExactQuery, Page, RecordFilter, RunFilter, ScanRequest, Scored, SearchQuery, SkippedRow, Visibility,
 };
 
-use crate::Result;
 use crate::record::{Record, RecordId, Revision, RunId, Tenant};
 use crate::run::StoredRun;
+use crate::{Error, ErrorKind, Result};
 
 /// What a store is and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +40,22 @@ pub enum PutMode {
     IfRevision(Revision),
 }
 
+impl PutMode {
+    /// The revision that a put gets over the stored one, which is 0 where nothing is stored. Stores call
+    /// it for each put of a batch, so that all refuse alike.
+    ///
+    /// # Errors
+    /// `Conflict` when the mode forbids writing.
+    pub fn next_revision(self, stored: Revision) -> Result<Revision> {
+        let conflict = match self {
+            Self::Create if stored != Revision::default() => "a record of this id exists; read it and put it again",
+            Self::IfRevision(read) if stored != read => "the record changed since it was read; read it again",
+            _ => return Ok(stored.next()),
+        };
+        Err(Error::new(ErrorKind::Conflict, conflict))
+    }
+}
+
 /// One record to put.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Put {
@@ -47,6 +63,17 @@ pub struct Put {
     pub record: Record,
     /// When it may write.
     pub mode: PutMode,
+}
+
+impl Put {
+    /// The record as it is stored over the revision that is there, 0 for none.
+    ///
+    /// # Errors
+    /// As for [`PutMode::next_revision`], with the id.
+    pub fn over(&self, stored: Revision) -> Result<Record> {
+        let revision = self.mode.next_revision(stored).map_err(|error| error.with_context("id", &self.record.id))?;
+        Ok(Record { revision, ..self.record.clone() })
+    }
 }
 
 /// Everything that one finished run changes: all of it is stored, or nothing.

@@ -12,11 +12,11 @@ use async_trait::async_trait;
 
 use self::bm25::{Document, Ranking};
 use crate::backend::{
-    BackendInfo, Batch, Capabilities, Committed, ExactQuery, MemoryBackend, Page, Put, PutMode, RunFilter, RunStore,
+    BackendInfo, Batch, Capabilities, Committed, ExactQuery, MemoryBackend, Page, Put, RunFilter, RunStore,
     ScanRequest, Scored, SearchQuery, Store,
 };
 use crate::config::BackendUri;
-use crate::record::{Record, RecordId, Revision, RunId, Tenant};
+use crate::record::{Record, RecordId, RunId, Tenant};
 use crate::registry::{OpenFuture, OpenMode};
 use crate::run::StoredRun;
 use crate::task::TaskKey;
@@ -101,21 +101,10 @@ impl State {
             let same = |record: &&Record| record.id == put.record.id && record.tenant == put.record.tenant;
             let stored = self.0.get(&put.record.tenant).and_then(|space| space.records.get(&put.record.id));
             let seen = staged.iter().rfind(same).or(stored.map(|entry| &entry.record));
-            let revision = next_revision(put, seen.map(|record| record.revision).unwrap_or_default())?;
-            staged.push(Record { revision, ..put.record.clone() });
+            staged.push(put.over(seen.map(|record| record.revision).unwrap_or_default())?);
         }
         Ok(staged)
     }
-}
-
-/// The revision that a put gets over the stored one, which is 0 where nothing is stored.
-fn next_revision(put: &Put, stored: Revision) -> Result<Revision> {
-    let conflict = match put.mode {
-        PutMode::Create if stored != Revision::default() => "a record of this id exists; read it and put it again",
-        PutMode::IfRevision(expected) if stored != expected => "the record changed since it was read; read it again",
-        _ => return Ok(stored.next()),
-    };
-    Err(Error::new(ErrorKind::Conflict, conflict).with_context("id", &put.record.id))
 }
 
 impl Space {

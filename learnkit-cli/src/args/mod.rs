@@ -1,18 +1,24 @@
 //! The arguments of the command line, as clap reads them; what they mean is in `cmd` and `memory`.
 
+mod records;
+mod runs;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 use learnkit::config::BackendUri;
-use learnkit::record::{AgentName, Kind, Owner, RecordId, RunId, Scope, Status, Tenant};
-use learnkit::{Error, Result};
+use learnkit::record::{AgentName, Owner, Scope, Tenant};
+use learnkit::{Error, Result, Task};
+
+pub(crate) use self::records::{AddCommand, RecordsArgs, RecordsCommand};
+pub(crate) use self::runs::{ReportedOutcome, RunsArgs, RunsCommand};
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 it worked, 1 it failed, 2 the command line is wrong.
 With --json an error is also an object {\"error\": {\"kind\", \"message\"}} on stdout.
-A store is made only by `learn`; every other command opens what is there.
+A store is made by `learn` and `records add`; every other command opens what is there.
 NO_COLOR switches colours off.
 
 Example: learnkit learn runs/ && learnkit inspect \"Email the weekly report\"";
@@ -66,13 +72,18 @@ impl IdentityArgs {
     /// The declared parameters by name.
     ///
     /// # Errors
-    /// `InvalidInput` when a name is given twice.
+    /// `InvalidInput` when a name is given twice, or when no template takes a parameter like it.
     pub(crate) fn parameters(&self) -> Result<BTreeMap<String, String>> {
         let mut values = BTreeMap::new();
         for Parameter { name, value } in &self.parameters {
             if values.insert(name.clone(), value.clone()).is_some() {
                 return Err(Error::invalid(format!("--param `{name}` is given twice; give each name one value")));
             }
+        }
+        if !values.is_empty() {
+            // The engine says what may be a parameter; asked here, so that every command refuses alike.
+            let every_name: Vec<String> = values.keys().map(|name| format!("{{{name}}}")).collect();
+            Task::new(every_name.join(" ")).with_parameters(values.clone())?;
         }
         Ok(values)
     }
@@ -104,7 +115,6 @@ pub(crate) enum Command {
     Key(KeyArgs),
     Records(RecordsArgs),
     Runs(RunsArgs),
-    Report(ReportArgs),
     Maintain(MaintainArgs),
     Doctor(DoctorArgs),
 }
@@ -161,107 +171,6 @@ Example: printf 'Email  the report.\\n' | learnkit key --agent support")]
 pub(crate) struct KeyArgs {
     #[command(flatten)]
     pub(crate) identity: IdentityArgs,
-}
-
-/// List, show, delete and pin records
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Example: learnkit records list --kind skill --agent support
-         learnkit records show skill_0123456789abcdef")]
-pub(crate) struct RecordsArgs {
-    #[command(flatten)]
-    pub(crate) identity: IdentityArgs,
-    #[command(subcommand)]
-    pub(crate) command: RecordsCommand,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum RecordsCommand {
-    /// List records, newest first, of every scope and agent unless one is given; with --param only
-    /// procedures that were captured with that value
-    #[command(after_help = "Example: learnkit records list --kind skill,failure --status active --limit 20")]
-    List {
-        /// Only these kinds: skill, fact, failure, strategy, preference, trace, heuristic
-        #[arg(long = "kind", value_name = "KIND", value_delimiter = ',')]
-        kinds: Vec<Kind>,
-        /// Only these statuses: probation, active, stale, harmful, retired
-        #[arg(long = "status", value_name = "STATUS", value_delimiter = ',')]
-        statuses: Vec<Status>,
-        /// At most so many
-        #[arg(long, value_name = "N", default_value_t = 50, conflicts_with = "all")]
-        limit: usize,
-        /// Every one
-        #[arg(long)]
-        all: bool,
-    },
-    /// Show a record with its procedure, guards, history and standing
-    #[command(after_help = "Example: learnkit records show skill_0123456789abcdef --json")]
-    Show {
-        /// The record
-        id: RecordId,
-    },
-    /// Delete records with the runs they came from, so that none of their text is left
-    #[command(after_help = "Example: learnkit records delete skill_0123456789abcdef")]
-    Delete {
-        /// The records
-        #[arg(required = true, value_name = "ID")]
-        ids: Vec<RecordId>,
-    },
-    /// Pin a record, so that age never makes it stale
-    #[command(after_help = "Example: learnkit records pin skill_0123456789abcdef --off")]
-    Pin {
-        /// The record
-        id: RecordId,
-        /// Unpin it
-        #[arg(long)]
-        off: bool,
-    },
-}
-
-/// List and show runs
-#[derive(Debug, Args)]
-#[command(after_help = "Example: learnkit runs list --limit 5 && learnkit runs show RUN_ID")]
-pub(crate) struct RunsArgs {
-    #[command(subcommand)]
-    pub(crate) command: RunsCommand,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum RunsCommand {
-    /// List runs, newest first
-    #[command(after_help = "Example: learnkit runs list --agent support --limit 5")]
-    List {
-        /// At most so many
-        #[arg(long, value_name = "N", default_value_t = 20)]
-        limit: usize,
-        /// Only this agent's
-        #[arg(long, value_name = "NAME")]
-        agent: Option<AgentName>,
-    },
-    /// Show a run: every decision with its reason, calls, gate, and what was learned
-    #[command(after_help = "Example: learnkit runs show run_0123456789abcdef")]
-    Show {
-        /// The run
-        id: RunId,
-    },
-}
-
-/// Report how a run turned out: success verifies what it used or taught, failure retires it
-#[derive(Debug, Args)]
-#[command(after_help = "Example: learnkit report failure run_0123456789abcdef")]
-pub(crate) struct ReportArgs {
-    /// How it turned out
-    #[arg(value_name = "OUTCOME")]
-    pub(crate) outcome: ReportedOutcome,
-    /// The run
-    #[arg(value_name = "RUN_ID")]
-    pub(crate) run: RunId,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ReportedOutcome {
-    Success,
-    Failure,
 }
 
 /// Decay confidence, mark what expired as stale, and promote from probation
