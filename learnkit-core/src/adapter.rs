@@ -74,7 +74,7 @@ pub trait BaseAdapter: Debug + Send + Sync {
 #[async_trait]
 pub trait BaseAdapterExt: BaseAdapter {
     /// Runs a body inside a run and completes it exactly once: also when the body fails, panics, or
-    /// is dropped (then the next call of the memory, or `shutdown`, stores it as cancelled).
+    /// is dropped (then the next `finish` or report of the memory, or `shutdown`, stores it as cancelled).
     ///
     /// # Errors
     /// `Agent` with the body's error as the source, or when it panicked.

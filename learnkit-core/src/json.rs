@@ -145,6 +145,29 @@ impl Json {
         leaves
     }
 
+    /// The length of every list, by its path with `*` for list positions.
+    pub(crate) fn list_lengths(&self) -> Vec<(String, usize)> {
+        let mut lengths = Vec::new();
+        self.collect_lengths(&Place::default(), &mut lengths, 0);
+        lengths
+    }
+
+    fn collect_lengths(&self, place: &Place, lengths: &mut Vec<(String, usize)>, depth: usize) {
+        if depth > MAX_DEPTH {
+            return;
+        }
+        match self {
+            Self::List(items) => {
+                lengths.push((place.pattern.clone(), items.len()));
+                items.iter().for_each(|item| item.collect_lengths(&place.item(0), lengths, depth + 1));
+            }
+            Self::Object(fields) => {
+                fields.iter().for_each(|(key, value)| value.collect_lengths(&place.key(key), lengths, depth + 1));
+            }
+            _ => {}
+        }
+    }
+
     /// The keys of every object, by the path of the object with `*` for list positions.
     pub(crate) fn keys(&self) -> BTreeMap<String, std::collections::BTreeSet<String>> {
         let mut keys = BTreeMap::new();

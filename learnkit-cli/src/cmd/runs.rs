@@ -24,7 +24,7 @@ pub(super) async fn run(args: &RunsArgs, context: &mut Context<'_>) -> Outcome {
         RunsCommand::Report { outcome, id } => return report::run(*outcome, id, context).await,
         RunsCommand::Delete { ids } => {
             let memory = memory::open(context, None, EXISTING).await?;
-            return forget::each(ids, &mut context.out, async |id| forget::run_with_trace(&memory, id).await).await;
+            return forget::each(ids, &mut context.out, async |id| memory.forget_run(id).await).await;
         }
     }
     Ok(Ending::Good)

@@ -4,6 +4,8 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::account::{Answer, stored_run};
+use super::library::trace_id;
 use super::session::State;
 use super::{LearnKit, RunReport};
 use crate::backend::{Batch, Committed, Put, PutMode};
@@ -15,8 +17,8 @@ use crate::record::{
     Trust,
 };
 use crate::run::short_reason;
-use crate::run::{AnswerSource, Gate, GateSource, LearnedNote, Mode, StoredRun, ToolCall, Verdict};
-use crate::secret::{Secrets, mask_text};
+use crate::run::{AnswerSource, GateSource, LearnedNote, StoredRun, ToolCall, Verdict};
+use crate::secret::Secrets;
 use crate::{BoxError, Error, ErrorKind, Result, Task};
 
 /// A record that changes under our hands is read again at most so often.
@@ -406,7 +408,7 @@ impl<'a> Lesson<'a> {
             outcome: outcome.to_owned(),
             calls: calls.collect(),
         };
-        let id = RecordId::derived("trace", &[self.run.id.as_str()]);
+        let id = trace_id(&self.run.id);
         // Not linked to the exact task: a task that is repeated a thousand times must stay one quick lookup.
         self.new_record(id, Content::Trace(trace))
     }
@@ -468,72 +470,4 @@ fn relearn(record: &mut Record, procedure: Procedure, trust: Trust, now: Timesta
         skill.procedure = Some(fresh);
     }
     reason
-}
-
-/// The answer of a run and where it came from.
-#[derive(Clone, Copy)]
-struct Answer<'a> {
-    text: Option<&'a str>,
-    source: Option<AnswerSource>,
-}
-
-/// The run as the store keeps it, before learning.
-fn stored_run(kit: &LearnKit, ended: &Ended, outcome: &Outcome, answer: Answer<'_>) -> StoredRun {
-    let state = &ended.state;
-    let limit = kit.inner.settings.stored_result_bytes;
-    let replayed = is_replayed(ended);
-    let mut warnings = state.warnings.clone();
-    if let Some((_, replay)) = &state.replay {
-        warnings.extend(replay.warnings().iter().cloned());
-    }
-    if ended.calls.is_empty() {
-        warnings.push("nothing captured: the run recorded no tool call".to_owned());
-    }
-    let unfinished = state.mode == Mode::Replay && !replayed;
-    StoredRun {
-        id: ended.run_id.clone(),
-        tenant: kit.inner.tenant.clone(),
-        scope: kit.inner.reader.scope.clone(),
-        agent: ended.agent.clone(),
-        task: kit.task_link(&ended.task),
-        text: mask_text(ended.task.text()).text,
-        mode: if unfinished { Mode::Guide } else { state.mode },
-        reason: if unfinished { "the plan of the replay was not carried out".to_owned() } else { state.reason.clone() },
-        replayed,
-        planning_calls: state.planning_calls,
-        synthesis_calls: state.synthesis_calls,
-        calls: ended.calls.iter().map(|call| call.stored(limit)).collect(),
-        answer: answer.text.map(|answer| mask_text(answer).text),
-        answer_source: answer.source,
-        gate: gate(ended, outcome, answer.text),
-        reports: Vec::new(),
-        trust: None,
-        decisions: state.decisions.clone(),
-        used: Vec::new(),
-        learned: Vec::new(),
-        warnings,
-        started: ended.started,
-        finished: kit.now(),
-    }
-}
-
-/// Whether every step was made as planned and nobody planned meanwhile.
-fn is_replayed(ended: &Ended) -> bool {
-    let state = &ended.state;
-    let Some((_, replay)) = &state.replay else { return false };
-    let complete = replay.stopped().is_none() && replay.done_count() == replay.procedure().steps.len();
-    complete && state.planning_calls.unwrap_or(0) == 0
-}
-
-fn gate(ended: &Ended, outcome: &Outcome, answer: Option<&str>) -> Gate {
-    if let Some(verdict) = outcome.verdict {
-        return Gate::of_verdict(verdict);
-    }
-    match &outcome.failure {
-        Some(failure) if failure.is_environment => {
-            Gate { score: None, source: GateSource::Abstained, reason: short_reason(&failure.message) }
-        }
-        Some(failure) => Gate::of_run_error(&failure.message),
-        None => Gate::of_calls(&ended.calls, ended.turns, answer.is_some_and(|answer| !answer.trim().is_empty())),
-    }
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::LearnKit;
-use crate::backend::{Page, PutMode, RecordFilter, RunFilter, ScanRequest};
+use crate::backend::{Page, PutMode, RecordFilter, RunFilter, ScanRequest, Visibility};
 use crate::lifecycle::{Event, apply};
-use crate::record::{Content, Kind, Record, RecordId, RunId};
+use crate::record::{Content, Kind, Record, RecordId, RunId, Status};
 use crate::run::StoredRun;
 use crate::{Error, ErrorKind, Result};
 
@@ -97,6 +97,18 @@ impl LearnKit {
         Ok(forgotten)
     }
 
+    /// Deletes a run with its trace, also a run that cannot be read.
+    ///
+    /// # Errors
+    /// `NotFound` when there is neither, `Unavailable` when the store cannot be written.
+    pub async fn forget_run(&self, id: &RunId) -> Result<Forgotten> {
+        let tenant = &self.inner.tenant;
+        let trace = self.within("delete", self.inner.store.records.delete(tenant, &trace_id(id))).await?;
+        let run = self.within("delete run", self.inner.store.runs.delete_run(tenant, id)).await?;
+        let forgotten = Forgotten { records: usize::from(trace), runs: usize::from(run) };
+        if forgotten == Forgotten::default() { Err(missing("run", id)) } else { Ok(forgotten) }
+    }
+
     /// Takes the statement of an old fact out of the history of newer ones.
     async fn forget_history(&self, record: &Record) -> Result<()> {
         let Content::Fact(old) = &record.content else { return Ok(()) };
@@ -140,7 +152,7 @@ impl LearnKit {
         ids.sort();
         ids.dedup();
         for id in ids {
-            let trace = RecordId::derived("trace", &[id.as_str()]);
+            let trace = trace_id(&id);
             if trace != record.id {
                 forgotten.records += usize::from(
                     self.within("delete", self.inner.store.records.delete(&self.inner.tenant, &trace)).await?,
@@ -164,7 +176,8 @@ impl LearnKit {
         let decisions = runs.iter().flat_map(|run| &run.decisions);
         let seen: BTreeSet<&RecordId> =
             decisions.flat_map(|decision| &decision.candidates).map(|note| &note.id).collect();
-        let filter = RecordFilter { kinds: Kind::GUIDING.to_vec(), ..self.every_record() };
+        let visibility = Visibility { statuses: vec![Status::Probation, Status::Active], probation_in: None };
+        let filter = RecordFilter { kinds: Kind::GUIDING.to_vec(), visibility, ..self.every_record() };
         let records = self.scan_all(filter).await?.into_iter();
         Ok(records.map(|record| record.id).filter(|id| !seen.contains(id)).collect())
     }
@@ -185,6 +198,11 @@ impl LearnKit {
     pub async fn runs(&self, filter: &RunFilter) -> Result<Page<StoredRun>> {
         self.within("list runs", self.inner.store.runs.list_runs(filter)).await
     }
+}
+
+/// The id of the trace of a run.
+pub(super) fn trace_id(run: &RunId) -> RecordId {
+    RecordId::derived("trace", &[run.as_str()])
 }
 
 pub(super) fn missing(what: &str, id: &impl std::fmt::Display) -> Error {

@@ -3,6 +3,7 @@
 //! [`Session`] is its core with `decide`, `observe` and `finish`; [`LearnKit::agent_learn`],
 //! [`LearnKit::prepare_run`] and [`run_react_agent`] are thin shells on it.
 
+mod account;
 mod agent_learn;
 mod builder;
 mod choose;

@@ -3,13 +3,13 @@
 use super::LearnKit;
 use crate::backend::{AgentFilter, Batch, Put, PutMode, RecordFilter, SearchQuery, Visibility};
 use crate::lifecycle::{Event, apply};
-use crate::record::{Content, Fact, Kind, Record, RecordId, Status};
+use crate::record::{Content, Fact, Record, RecordId, Status};
 use crate::secret::mask_json;
 use crate::text::{is_negation, terms};
 use crate::{Error, Result};
 
-/// So many near facts are compared.
-const NEAR_FACTS: usize = 8;
+/// So many near records are compared.
+const NEAR_RECORDS: usize = 8;
 
 /// What became of a record to remember.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,12 +28,12 @@ pub enum Remembered {
 }
 
 impl LearnKit {
-    /// Remembers a record. The same words again reinforce what is known; a fact that differs in a
+    /// Remembers a record. The same content again reinforces what is known; a fact that differs in a
     /// number or a negation supersedes the old one, with history. Nothing crosses scopes.
     ///
     /// # Errors
-    /// `InvalidInput` for a record of another tenant or without words, `Unavailable` when the store
-    /// cannot be written.
+    /// `InvalidInput` for a record of another tenant or without words, `Conflict` when its id is
+    /// taken, `Unavailable` when the store cannot be written.
     pub async fn remember(&self, mut record: Record) -> Result<Remembered> {
         if record.tenant != self.inner.tenant {
             return Err(Error::invalid("the record belongs to another tenant; build a LearnKit for that tenant"));
@@ -42,15 +42,7 @@ impl LearnKit {
             return Err(Error::invalid("the record says nothing; give it words"));
         }
         record.content = masked(&record.content)?;
-        if matches!(record.content, Content::Fact(_)) {
-            return self.remember_fact(record).await;
-        }
-        self.within("put", self.inner.store.records.put(&record, PutMode::Create)).await?;
-        Ok(Remembered::Stored(record.id))
-    }
-
-    async fn remember_fact(&self, mut record: Record) -> Result<Remembered> {
-        let Some((mut old, same)) = self.near_fact(&record).await? else {
+        let Some((mut old, same)) = self.near(&record).await? else {
             self.within("put", self.inner.store.records.put(&record, PutMode::Create)).await?;
             return Ok(Remembered::Stored(record.id));
         };
@@ -72,27 +64,23 @@ impl LearnKit {
         Ok(Remembered::Supersedes { id, old: old_id })
     }
 
-    /// The nearest fact on the same subject, and whether it says the same.
-    async fn near_fact(&self, record: &Record) -> Result<Option<(Record, bool)>> {
-        let Content::Fact(fact) = &record.content else { return Ok(None) };
+    /// The known record that says the same, else the fact that this one contradicts.
+    async fn near(&self, record: &Record) -> Result<Option<(Record, bool)>> {
         let query = SearchQuery {
-            text: fact.statement.clone(),
+            text: record.content.search_text().title,
             filter: RecordFilter {
                 scopes: vec![record.scope.clone()],
                 agents: AgentFilter::Only(record.agent.clone()),
-                kinds: vec![Kind::Fact],
+                kinds: vec![record.kind()],
                 visibility: Visibility { statuses: vec![Status::Probation, Status::Active], probation_in: None },
                 ..self.every_record()
             },
-            limit: NEAR_FACTS,
+            limit: NEAR_RECORDS,
         };
         let found = self.within("search", self.inner.store.records.search(&query)).await?;
-        let near = found.into_iter().filter_map(|scored| match &scored.item.content {
-            Content::Fact(known) if same_subject(known, fact) => {
-                let same = says_the_same(known, fact);
-                Some((scored.item, same))
-            }
-            _ => None,
+        let near = found.into_iter().filter_map(|scored| {
+            let same = says_the_same(&scored.item.content, &record.content)?;
+            Some((scored.item, same))
         });
         Ok(near.max_by_key(|(_, same)| *same))
     }
@@ -115,7 +103,12 @@ fn same_subject(a: &Fact, b: &Fact) -> bool {
     words(a) == words(b)
 }
 
-/// Whether two facts have the same terms, numbers and negations included, in the same order.
-fn says_the_same(a: &Fact, b: &Fact) -> bool {
-    terms(&a.statement) == terms(&b.statement)
+/// Whether two contents say the same (true), contradict each other (false), or neither.
+fn says_the_same(known: &Content, new: &Content) -> Option<bool> {
+    match (known, new) {
+        (Content::Fact(known), Content::Fact(new)) => {
+            same_subject(known, new).then(|| terms(&known.statement) == terms(&new.statement))
+        }
+        _ => (known == new).then_some(true),
+    }
 }

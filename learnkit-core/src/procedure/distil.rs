@@ -152,7 +152,12 @@ impl<'a> Draft<'a> {
             let telling = text.chars().count() >= 3 || is_opaque(value) || matches!(value, Json::Number(_));
             telling && mentions(answer, text) && !self.is_given(text)
         };
-        result.leaves().into_iter().filter(|leaf| named(&leaf.value)).map(|leaf| leaf.pattern).collect()
+        let mut patterns: BTreeSet<String> =
+            result.leaves().into_iter().filter(|leaf| named(&leaf.value)).map(|leaf| leaf.pattern).collect();
+        // "There are two tables" rests on the list of tables, though it names none of them.
+        let counted = result.list_lengths().into_iter().filter(|(_, len)| mentions_count(answer, *len));
+        patterns.extend(counted.map(|(path, _)| path));
+        patterns
     }
 
     /// Drops declared exploration whose results feed neither a later step nor the answer: one pass
@@ -248,6 +253,14 @@ impl<'a> Draft<'a> {
             is_date_or_time(text) && !is_guarded && !self.is_given(text)
         })
     }
+}
+
+/// Whether an answer names a count, as digits or as an English word.
+fn mentions_count(answer: &str, count: usize) -> bool {
+    const WORDS: [&str; 13] =
+        ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
+    let answer = answer.to_lowercase();
+    mentions(&answer, &count.to_string()) || WORDS.get(count).is_some_and(|word| mentions(&answer, word))
 }
 
 fn step(kept: &Kept<'_>, used: &BTreeSet<String>, limit: usize) -> Step {

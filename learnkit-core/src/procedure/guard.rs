@@ -175,7 +175,8 @@ impl Results {
             return;
         }
         let before = guards.len();
-        let candidates: BTreeSet<&String> = words(text).filter_map(|word| self.by_word.get(&word)).flatten().collect();
+        let parts = words(text).chain(digit_runs(text).map(str::to_owned));
+        let candidates: BTreeSet<&String> = parts.filter_map(|part| self.by_word.get(&part)).flatten().collect();
         for value in candidates {
             let whole = same_text(text, value);
             let opaque = is_opaque_text(value);
@@ -295,9 +296,16 @@ fn is_opaque_text(value: &str) -> bool {
     is_opaque(&if is_number { Json::Number(value.to_owned()) } else { Json::Text(value.to_owned()) })
 }
 
-/// Whether a text mentions a value; an opaque one in any case.
+/// Whether a text mentions a value; an opaque one in any case, a number also glued to letters (`T1001`).
 fn stands_in(text: &str, value: &str, opaque: bool) -> bool {
-    mentions(text, value) || (opaque && mentions(&text.to_lowercase(), &value.to_lowercase()))
+    mentions(text, value)
+        || (opaque && mentions(&text.to_lowercase(), &value.to_lowercase()))
+        || digit_runs(text).any(|run| run == value)
+}
+
+/// Maximal runs of at least three digits.
+fn digit_runs(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|char: char| !char.is_ascii_digit()).filter(|run| run.len() >= 3)
 }
 
 /// Whether a value says enough to be recognised inside a longer text.
@@ -342,7 +350,7 @@ mod tests {
             (r#"{"id": "order_1001"}"#, r#"{"id": "order_2002"}"#, r#"{"path": "/exports/order_1001.json"}"#),
             (r#"{"number": 1001}"#, r#"{"number": 2002}"#, r##"{"ref": "#1001"}"##),
             (r#"{"number": 10012}"#, r#"{"number": 20022}"#, r#"{"ref": "ticket-10012"}"#),
-            (r#"{"user": "alice"}"#, r#"{"user": "bob"}"#, r#"{"path": "/home/alice"}"#),
+            (r#"{"user": "alice"}"#, r#"{"user": "bob"}"#, r#"{"path": "/people/alice"}"#),
             (r#"{"first": "Bob", "last": "Smith"}"#, r#"{"first": "Ann", "last": "Jones"}"#, r#"{"to": "Bob Smith"}"#),
             (r#""152""#, r#""153""#, r#"{"sum": 152.0}"#),
             (r#"{"id": "order_1001"}"#, r#"{"id": "order_2002"}"#, r#"{"order": "ORDER_1001"}"#),

@@ -3,6 +3,8 @@
 //! Only form is removed (semantics §3): Unicode composition, line endings, quote style, runs of
 //! spaces, one final full stop. Case, order, digits, signs, punctuation and scripts stay.
 
+use std::collections::HashMap;
+
 use unicode_normalization::UnicodeNormalization as _;
 
 /// The canonical form of a task text. Applying it twice changes nothing.
@@ -56,11 +58,13 @@ struct Scanner<'a> {
     at: usize,
     pieces: Vec<Piece>,
     free: String,
+    /// Where the runs of each mark and length start, so that an unclosed one costs no search.
+    runs: HashMap<(char, usize), Vec<usize>>,
 }
 
 impl<'a> Scanner<'a> {
     fn new(chars: &'a [char]) -> Self {
-        Self { chars, at: 0, pieces: Vec::new(), free: String::new() }
+        Self { chars, at: 0, pieces: Vec::new(), free: String::new(), runs: marks(chars) }
     }
 
     fn pieces(mut self) -> Vec<Piece> {
@@ -117,17 +121,13 @@ impl<'a> Scanner<'a> {
         if open < least {
             return false;
         }
-        let mut at = self.at + open;
-        while at < self.chars.len() {
-            let run = self.run(at, mark);
-            if run == open {
-                let piece: String = self.chars.get(self.at..at + run).unwrap_or_default().iter().collect();
-                return self.verbatim(piece, at + run);
-            }
-            at += run.max(1);
+        let runs = self.runs.get(&(mark, open)).map(Vec::as_slice).unwrap_or_default();
+        let later = runs.partition_point(|start| *start <= self.at);
+        if let Some(&close) = runs.get(later) {
+            let piece: String = self.chars.get(self.at..close + open).unwrap_or_default().iter().collect();
+            return self.verbatim(piece, close + open);
         }
-        let marks: String = std::iter::repeat_n(mark, open).collect();
-        self.free.push_str(&marks);
+        self.free.extend(std::iter::repeat_n(mark, open));
         self.at += open;
         true
     }
@@ -148,6 +148,19 @@ impl<'a> Scanner<'a> {
             self.pieces.push(Piece::Free(std::mem::take(&mut self.free)));
         }
     }
+}
+
+/// Where the maximal runs of backticks and tildes start, by mark and length.
+fn marks(chars: &[char]) -> HashMap<(char, usize), Vec<usize>> {
+    let mut runs: HashMap<(char, usize), Vec<usize>> = HashMap::new();
+    let mut at = 0;
+    for run in chars.chunk_by(|a, b| a == b) {
+        if let Some(&mark @ ('`' | '~')) = run.first() {
+            runs.entry((mark, run.len())).or_default().push(at);
+        }
+        at += run.len();
+    }
+    runs
 }
 
 /// Joins the pieces; in free text a run of spaces becomes one, indentation stays, line ends lose theirs.

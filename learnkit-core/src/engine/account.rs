@@ -1,0 +1,74 @@
+//! The account of a run: what the run store keeps of it, and the judgement of the gate.
+
+use super::LearnKit;
+use super::learn::{Ended, Outcome};
+use crate::run::{AnswerSource, Gate, GateSource, Mode, StoredRun, short_reason};
+use crate::secret::mask_text;
+
+/// The answer of a run and where it came from.
+#[derive(Clone, Copy)]
+pub(super) struct Answer<'a> {
+    pub(super) text: Option<&'a str>,
+    pub(super) source: Option<AnswerSource>,
+}
+
+/// The run as the store keeps it, before learning.
+pub(super) fn stored_run(kit: &LearnKit, ended: &Ended, outcome: &Outcome, answer: Answer<'_>) -> StoredRun {
+    let state = &ended.state;
+    let limit = kit.inner.settings.stored_result_bytes;
+    let replayed = is_replayed(ended);
+    let mut warnings = state.warnings.clone();
+    if let Some((_, replay)) = &state.replay {
+        warnings.extend(replay.warnings().iter().cloned());
+    }
+    if ended.calls.is_empty() {
+        warnings.push("nothing captured: the run recorded no tool call".to_owned());
+    }
+    let unfinished = state.mode == Mode::Replay && !replayed;
+    StoredRun {
+        id: ended.run_id.clone(),
+        tenant: kit.inner.tenant.clone(),
+        scope: kit.inner.reader.scope.clone(),
+        agent: ended.agent.clone(),
+        task: kit.task_link(&ended.task),
+        text: mask_text(ended.task.text()).text,
+        mode: if unfinished { Mode::Guide } else { state.mode },
+        reason: if unfinished { "the plan of the replay was not carried out".to_owned() } else { state.reason.clone() },
+        replayed,
+        planning_calls: state.planning_calls,
+        synthesis_calls: state.synthesis_calls,
+        calls: ended.calls.iter().map(|call| call.stored(limit)).collect(),
+        answer: answer.text.map(|answer| mask_text(answer).text),
+        answer_source: answer.source,
+        gate: gate(ended, outcome, answer.text),
+        reports: Vec::new(),
+        trust: None,
+        decisions: state.decisions.clone(),
+        used: Vec::new(),
+        learned: Vec::new(),
+        warnings,
+        started: ended.started,
+        finished: kit.now(),
+    }
+}
+
+/// Whether every step was made as planned and nobody planned meanwhile.
+fn is_replayed(ended: &Ended) -> bool {
+    let state = &ended.state;
+    let Some((_, replay)) = &state.replay else { return false };
+    let complete = replay.stopped().is_none() && replay.done_count() == replay.procedure().steps.len();
+    complete && state.planning_calls.unwrap_or(0) == 0
+}
+
+fn gate(ended: &Ended, outcome: &Outcome, answer: Option<&str>) -> Gate {
+    if let Some(verdict) = outcome.verdict {
+        return Gate::of_verdict(verdict);
+    }
+    match &outcome.failure {
+        Some(failure) if failure.is_environment => {
+            Gate { score: None, source: GateSource::Abstained, reason: short_reason(&failure.message) }
+        }
+        Some(failure) => Gate::of_run_error(&failure.message),
+        None => Gate::of_calls(&ended.calls, ended.turns, answer.is_some_and(|answer| !answer.trim().is_empty())),
+    }
+}

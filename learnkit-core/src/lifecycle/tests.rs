@@ -1,0 +1,146 @@
+//! The state machine, event by event.
+
+use super::*;
+use crate::record::Content;
+use crate::testing::fixtures;
+use proptest::prelude::*;
+
+fn skill() -> Record {
+    let mut record = fixtures::skill("skl_1", "ping the host", "ping", "{}").unwrap();
+    if let Content::Skill(skill) = &mut record.content {
+        skill.procedure.iter_mut().for_each(|procedure| procedure.guide_only.clear());
+    }
+    record
+}
+
+fn at(hours: i64) -> Timestamp {
+    fixtures::after(hours * 3600)
+}
+
+fn happen(record: &mut Record, events: &[Event]) {
+    for event in events {
+        apply(record, event, at(1));
+    }
+}
+
+#[test]
+fn three_harms_in_a_row_quarantine_and_two_do_not() {
+    let mut record = skill();
+    happen(&mut record, &[Event::Harmed, Event::Harmed, Event::Helped, Event::Harmed, Event::Harmed]);
+    assert_ne!(record.status, Status::Harmful);
+    happen(&mut record, &[Event::Harmed]);
+    // Four harms to one help: the rate retires it, which is stronger than the quarantine.
+    assert_eq!(record.status, Status::Retired);
+    let mut record = skill();
+    happen(&mut record, &[Event::Harmed, Event::Harmed, Event::Harmed]);
+    assert_eq!(record.status, Status::Harmful);
+}
+
+#[test]
+fn the_rate_retires_only_after_four_uses() {
+    let mut record = skill();
+    happen(&mut record, &[Event::Harmed, Event::Harmed, Event::Helped]);
+    // Beta(2, 3) has a mean of 0.40.
+    assert_ne!(record.status, Status::Retired);
+    happen(&mut record, &[Event::Harmed]);
+    // Beta(2, 4): 0.33.
+    assert_eq!(record.status, Status::Retired);
+    assert_eq!(record.success_rate, Some(0.25));
+}
+
+#[test]
+fn confidence_moves_by_the_documented_steps_and_stays_in_bounds() {
+    let mut record = skill();
+    record.confidence = Confidence::new(0.75).unwrap();
+    happen(&mut record, &[Event::Helped]);
+    assert!((record.confidence.get() - 0.77).abs() < 1e-9);
+    happen(&mut record, &vec![Event::Helped; 40]);
+    assert_eq!(record.confidence, Confidence::CEILING);
+    happen(&mut record, &[Event::Harmed]);
+    assert!((record.confidence.get() - 0.90).abs() < 1e-9);
+}
+
+#[test]
+fn a16_a_heal_gives_a_fresh_chance() {
+    let mut record = skill();
+    let stopped = Event::ReplayStopped { reason: "down".into(), at_fault: true };
+    happen(&mut record, &[stopped.clone(), Event::PlannedAgain(Trust::Unverified)]);
+    assert_eq!(record.usage.suspended, None);
+    assert_eq!(may_replay(&record, ReplayTrust::ToolOutcome, at(1)), Ok(()));
+    // A replay that goes through forgets the failed one.
+    happen(&mut record, &[Event::Replayed, Event::Replayed, Event::Replayed, stopped.clone()]);
+    happen(&mut record, &[Event::PlannedAgain(Trust::Unverified), stopped]);
+    assert_eq!((record.usage.failed_replays, record.status), (2, Status::Active));
+}
+
+#[test]
+fn a_changed_world_suspends_and_blames_nobody() {
+    let mut record = skill();
+    happen(&mut record, &[Event::ReplayStopped { reason: "moved".into(), at_fault: false }]);
+    assert_eq!((record.usage.harm, record.usage.failed_replays), (0, 0));
+    let refusal = may_replay(&record, ReplayTrust::ToolOutcome, at(1)).unwrap_err();
+    assert!(refusal.contains("moved"), "{refusal}");
+}
+
+#[test]
+fn b13_an_active_record_is_visible_until_it_is_stale() {
+    let mut record = skill();
+    record.status = Status::Active;
+    record.confidence = Confidence::new(0.31).unwrap();
+    let done = maintain(&mut record, &MaintenancePlan::default(), at(24 * 7));
+    assert!(done.decayed && done.stale);
+    assert_eq!(record.status, Status::Stale);
+    happen(&mut record, &[Event::PlannedAgain(Trust::Unverified)]);
+    assert_eq!(record.status, Status::Active);
+}
+
+#[test]
+fn f35_expiry_is_utc_whatever_offset_it_was_written_with() {
+    let mut value = serde_json::to_value(skill()).unwrap();
+    value["expires"] = "2028-02-29T23:30:00+05:30".into();
+    let record: Record = serde_json::from_value(value).unwrap();
+    assert_eq!(record.expires.unwrap().to_string(), "2028-02-29T18:00:00Z");
+    assert!(!record.is_expired("2028-02-29T17:59:59Z".parse().unwrap()));
+    assert!(record.is_expired("2028-02-29T18:00:00Z".parse().unwrap()));
+}
+
+#[test]
+fn only_a_skill_with_a_procedure_replays() {
+    let mut record = skill();
+    let Content::Skill(skill) = &mut record.content else { panic!("a skill") };
+    skill.procedure = None;
+    record.id = RecordId::new("prose").unwrap();
+    assert!(may_replay(&record, ReplayTrust::ToolOutcome, at(1)).is_err());
+}
+
+fn any_event() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        Just(Event::PlannedAgain(Trust::Unverified)),
+        Just(Event::Replayed),
+        Just(Event::Helped),
+        Just(Event::Harmed),
+        any::<bool>().prop_map(|at_fault| Event::ReplayStopped { reason: "x".into(), at_fault }),
+        Just(Event::ReportedFailure),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn tool_outcomes_never_bring_back_what_was_reported_as_a_failure(events in prop::collection::vec(any_event(), 0..30)) {
+        let mut record = skill();
+        happen(&mut record, &[Event::ReportedFailure]);
+        happen(&mut record, &events);
+        prop_assert_eq!(record.status, Status::Retired);
+        prop_assert!(may_replay(&record, ReplayTrust::ToolOutcome, at(1)).is_err());
+    }
+
+    #[test]
+    fn c8_maintenance_twice_at_any_time_changes_nothing(hours in 0i64..20_000, events in prop::collection::vec(any_event(), 0..8)) {
+        let mut record = skill();
+        happen(&mut record, &events);
+        maintain(&mut record, &MaintenancePlan::default(), at(hours));
+        let once = record.clone();
+        prop_assert!(!maintain(&mut record, &MaintenancePlan::default(), at(hours)).is_change());
+        prop_assert_eq!(record, once);
+    }
+}
