@@ -20,6 +20,19 @@ const SIBLING: &str = "Build an active-user json report";
 #[tokio::main]
 async fn main() -> Result<(), BoxError> {
     let as_json = std::env::args().any(|argument| argument == "--json");
+    let runs = four_runs().await?;
+    if as_json {
+        let object: serde_json::Map<String, Value> =
+            runs.iter().map(|run| Ok((run.name.to_owned(), run.to_json()?))).collect::<Result<_, BoxError>>()?;
+        println!("{}", Value::Object(object));
+    } else {
+        print_table(&runs);
+    }
+    Ok(())
+}
+
+/// The four runs, on a store of their own.
+async fn four_runs() -> Result<[DemoRun; 4], BoxError> {
     let folder = tempfile::tempdir()?;
     let store = folder.path().join("learnkit.db");
     let memory = LearnKit::builder().backend(format!("sqlite:{}", store.display())).build().await?;
@@ -31,16 +44,7 @@ async fn main() -> Result<(), BoxError> {
     demo.world.format_is_down.store(true, Ordering::SeqCst);
     let handover = demo.run("handover", TASK).await?;
     demo.memory.shutdown().await?;
-
-    let runs = [cold, repeat, sibling, handover];
-    if as_json {
-        let object: serde_json::Map<String, Value> =
-            runs.iter().map(|run| Ok((run.name.to_owned(), run.to_json()?))).collect::<Result<_, BoxError>>()?;
-        println!("{}", Value::Object(object));
-    } else {
-        print_table(&runs);
-    }
-    Ok(())
+    Ok([cold, repeat, sibling, handover])
 }
 
 struct Demo {
@@ -102,7 +106,8 @@ impl World {
     fn query(arguments: &Value) -> Result<String, BoxError> {
         match arguments["table"].as_str() {
             Some("users") => Ok(json!([
-                {"name": "Ann", "active": true}, {"name": "Ben", "active": false}, {"name": "Cleo", "active": true},
+                {"name": "Ann", "active": true}, {"name": "Ben", "active": false},
+                {"name": "Cleo", "active": true}, {"name": "Dan", "active": true},
             ])
             .to_string()),
             Some("orders") => Ok(json!([{"order": 1}]).to_string()),
@@ -121,8 +126,8 @@ impl World {
             return Err("the formatter is restarting".into());
         }
         match arguments["fmt"].as_str() {
-            Some("csv") => Ok("name\nAnn\nCleo\n".to_owned()),
-            Some("json") => Ok(json!({"names": ["Ann", "Cleo"]}).to_string()),
+            Some("csv") => Ok("name\nAnn\nCleo\nDan\n".to_owned()),
+            Some("json") => Ok(json!({"names": ["Ann", "Cleo", "Dan"]}).to_string()),
             other => Err(format!("no format {other:?}").into()),
         }
     }
@@ -153,7 +158,7 @@ impl Planner for ReportPlanner {
         } else if !done("format") {
             PlannerReply::call("format", json!({"fmt": fmt}))
         } else {
-            PlannerReply::answer(format!("The {fmt} report lists 2 active users."))
+            PlannerReply::answer(format!("The {fmt} report lists 3 active users."))
         })
     }
 }
@@ -199,4 +204,27 @@ fn print_table(runs: &[DemoRun]) {
         ]);
     }
     println!("{table}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_demo_shows_what_it_says() -> Result<(), BoxError> {
+        let [cold, repeat, sibling, handover] = four_runs().await?;
+        for run in [&cold, &repeat, &sibling, &handover] {
+            assert_eq!(run.report.planning_calls, Some(run.planner_counted), "{}", run.name);
+            assert!(run.report.answer.is_some(), "{}", run.name);
+        }
+        assert_eq!((cold.report.replayed, cold.planner_counted), (false, 6));
+        assert_eq!((repeat.report.replayed, repeat.planner_counted, repeat.report.synthesis_calls), (true, 0, 0));
+        assert!(sibling.planner_counted < cold.planner_counted);
+        assert_eq!((sibling.report.mode, sibling.report.replayed), (learnkit::run::Mode::Guide, false));
+        assert!(!handover.report.replayed);
+        for (tool, times) in [("query", 1), ("filter", 1), ("format", 2)] {
+            assert_eq!(handover.executed.get(tool), Some(&times), "{tool}");
+        }
+        Ok(())
+    }
 }
