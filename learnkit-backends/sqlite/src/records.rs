@@ -36,11 +36,9 @@ static SEARCH: LazyLock<String> = LazyLock::new(|| {
 static SCAN: LazyLock<String> =
     LazyLock::new(|| format!("SELECT body, id FROM records WHERE {FILTER} AND id > :after ORDER BY id LIMIT :limit"));
 
-/// All keys in one statement, each through the index.
-pub(crate) const LOOKUP: &str = "SELECT records.body, records.id
-     FROM json_each(:keys) AS asked CROSS JOIN records
-     WHERE records.tenant = :tenant AND records.task_key = asked.value AND records.canonical = :canonical
-     ORDER BY asked.key, records.id";
+/// One key through the index; a task has one key for each readable scope, three at most.
+pub(crate) const LOOKUP: &str = "SELECT body, id FROM records
+     WHERE tenant = :tenant AND task_key = :key AND canonical = :canonical ORDER BY id";
 
 /// Writes a record as its mode allows and returns the new revision.
 pub(crate) fn put(connection: &Connection, put: &Put) -> Outcome<Revision> {
@@ -100,21 +98,18 @@ pub(crate) fn delete(connection: &Connection, tenant: &Tenant, id: &RecordId) ->
 
 /// The records of exact tasks.
 pub(crate) fn lookup(connection: &Connection, query: &ExactQuery) -> Outcome<Vec<Record>> {
-    let mut keys = query.keys.clone();
-    let mut asked = std::collections::HashSet::new();
-    keys.retain(|key| asked.insert(key.clone()));
     let mut statement = connection.prepare_cached(LOOKUP)?;
-    let values = named_params! {
-        ":keys": encode(&keys)?,
-        ":tenant": query.tenant.as_str(),
-        ":canonical": query.canonical,
-    };
-    let mut rows = statement.query(values)?;
+    let mut asked = std::collections::HashSet::new();
     let mut found = Vec::new();
-    while let Some(row) = rows.next()? {
-        match read(row)? {
-            Ok(record) => found.push(record),
-            Err(reason) => left_out(&row.get::<_, String>(1)?, &reason),
+    for key in query.keys.iter().filter(|key| asked.insert(*key)) {
+        let tenant = query.tenant.as_str();
+        let values = named_params! { ":tenant": tenant, ":key": key.as_str(), ":canonical": query.canonical };
+        let mut rows = statement.query(values)?;
+        while let Some(row) = rows.next()? {
+            match read(row)? {
+                Ok(record) => found.push(record),
+                Err(reason) => left_out(&row.get::<_, String>(1)?, &reason),
+            }
         }
     }
     Ok(found)
