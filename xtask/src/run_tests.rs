@@ -22,6 +22,9 @@ pub fn run() -> ExitCode {
     let passed = tests.passed && examples.passed;
     let verdict = if passed { "passed" } else { "FAILED" };
     println!("\nxtask test {verdict}: {tests}; {examples}; {} s", started.elapsed().as_secs());
+    // Test collectors read a line of this form.
+    let Counts { passed: ok, failed, skipped } = tests.counts.plus(examples.counts);
+    println!("tests: {ok} passed, {failed} failed, {skipped} skipped");
     if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
@@ -71,6 +74,14 @@ struct Counts {
 }
 
 impl Counts {
+    fn plus(self, other: Self) -> Self {
+        Self {
+            passed: self.passed + other.passed,
+            failed: self.failed + other.failed,
+            skipped: self.skipped + other.skipped,
+        }
+    }
+
     /// The counts of a summary line of either runner; nothing for any other line.
     fn of_line(line: &str) -> Option<Self> {
         let is_summary = line.contains("test result:") || line.trim_start().starts_with("Summary [");
