@@ -90,6 +90,8 @@ fn renew(record: &mut Record, at: Timestamp) {
         record.expires = crate::clock::days_after(at, record.kind().ttl_days());
     }
     if record.status == Status::Stale {
+        // A success undoes it for good: what was lost to time alone would make it stale again at once.
+        record.confidence = record.confidence.max(Confidence::START);
         record.status = if record.usage.harm == 0 { Status::Active } else { Status::Probation };
     }
 }

@@ -99,10 +99,12 @@ impl Secrets {
     }
 
     fn collect(&mut self, text: &str) {
-        let Ok(json) = Json::parse(text) else { return };
         let mut found = Vec::new();
-        secret_values(&json, false, &mut found);
-        self.0.extend(found.into_iter().filter(|value| value.chars().count() >= MIN_SECRET_CHARS));
+        match Json::parse(text) {
+            Ok(json) => secret_values(&json, false, &mut found),
+            Err(_) => shaped_secrets(text, &mut found),
+        }
+        self.0.extend(found.into_iter().filter(|value| is_distinctive(value)));
     }
 
     /// Whether there are none.
@@ -115,17 +117,37 @@ impl Secrets {
         mask_text(text).found > 0 || self.0.iter().any(|secret| text.contains(secret))
     }
 
-    /// Replaces every found secret in JSON text. Longer secrets first, so that none leaves a rest.
-    pub(crate) fn scrub(&self, json: &str) -> String {
+    /// Replaces every found secret in a text, as it stands and as JSON text would write it. Longer
+    /// secrets first, so that none leaves a rest.
+    pub(crate) fn scrub(&self, text: &mut String) {
         let mut secrets: Vec<&String> = self.0.iter().collect();
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-        secrets.iter().fold(json.to_owned(), |json, secret| {
+        for secret in secrets {
             let quoted = serde_json::Value::from(secret.as_str()).to_string();
-            // JSON text inside a JSON string is escaped once more.
-            let inner = quoted.trim_matches('"').to_owned();
-            let nested = serde_json::Value::from(inner.as_str()).to_string();
-            json.replace(&inner, MASK).replace(nested.trim_matches('"'), MASK)
-        })
+            for form in [secret.as_str(), quoted.trim_matches('"')] {
+                if text.contains(form) {
+                    *text = text.replace(form, MASK);
+                }
+            }
+        }
+    }
+}
+
+/// Whether a secret may be looked for elsewhere: a plain word such as `default` is everywhere.
+fn is_distinctive(value: &str) -> bool {
+    let chars = value.chars().count();
+    chars >= 12 || (chars >= MIN_SECRET_CHARS && value.chars().any(|char| char.is_ascii_digit()))
+}
+
+/// Secrets that their shape gives away.
+fn shaped_secrets(text: &str, found: &mut Vec<String>) {
+    if let Some(shapes) = TOKEN_SHAPES.as_ref() {
+        found.extend(shapes.find_iter(text).map(|shape| shape.as_str().to_owned()));
+    }
+    if let Some(credentials) = CREDENTIALS.as_ref() {
+        found.extend(
+            credentials.captures_iter(text).filter_map(|found| found.name("drop").map(|drop| drop.as_str().to_owned())),
+        );
     }
 }
 
@@ -136,12 +158,11 @@ fn secret_values(json: &Json, secret: bool, found: &mut Vec<String>) {
             fields.iter().for_each(|(key, value)| secret_values(value, secret || is_secret_key(key), found));
         }
         Json::List(items) => items.iter().for_each(|item| secret_values(item, secret, found)),
-        Json::Text(text) if secret => found.push(text.clone()),
-        Json::Text(text) => {
-            if let Ok(inner @ (Json::Object(_) | Json::List(_))) = Json::parse(text) {
-                secret_values(&inner, false, found);
-            }
-        }
+        Json::Text(text) | Json::Number(text) if secret => found.push(text.clone()),
+        Json::Text(text) => match Json::parse(text) {
+            Ok(inner @ (Json::Object(_) | Json::List(_))) => secret_values(&inner, false, found),
+            _ => shaped_secrets(text, found),
+        },
         _ => {}
     }
 }

@@ -1,8 +1,6 @@
 //! The end of a run: gate, learn, account. One commit, idempotent by run id.
 
 use jiff::Timestamp;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 use super::account::{Answer, stored_run};
 use super::library::trace_id;
@@ -306,20 +304,19 @@ impl<'a> Lesson<'a> {
         if !self.run.calls.is_empty() {
             puts.push(Put { record: self.trace(), mode: PutMode::Upsert });
         }
-        self.scrub(Batch { puts, run: Some(self.run.clone()) })
+        Ok(self.scrubbed(Batch { puts, run: Some(self.run.clone()) }))
     }
 
-    /// Takes out secrets that stand where neither a key name nor a shape gives them away.
-    fn scrub(&self, mut batch: Batch) -> Result<Batch> {
+    /// Takes out secrets that stand where neither a key name nor a shape gives them away. Only free
+    /// text is touched: never an id, a name, a key or a status.
+    fn scrubbed(&self, mut batch: Batch) -> Batch {
         let secrets = Secrets::of_calls(&self.ended.calls);
-        if secrets.is_empty() {
-            return Ok(batch);
+        if !secrets.is_empty() {
+            let scrub = |text: &mut String| secrets.scrub(text);
+            batch.puts.iter_mut().for_each(|put| put.record.each_text(&scrub));
+            batch.run.iter_mut().for_each(|run| run.each_text(&scrub));
         }
-        for put in &mut batch.puts {
-            put.record = scrubbed(&secrets, &put.record)?;
-        }
-        batch.run = batch.run.map(|run| scrubbed(&secrets, &run)).transpose()?;
-        Ok(batch)
+        batch
     }
 
     async fn change_records(&mut self, puts: &mut Vec<Put>) -> Result<()> {
@@ -447,14 +444,6 @@ impl<'a> Lesson<'a> {
 /// The id of a procedure of a task: the same calls for the same task are one record.
 pub(super) fn skill_id(task: &TaskLink, procedure: &Procedure) -> RecordId {
     RecordId::derived("skill", &[task.key.as_str(), &procedure.signature()])
-}
-
-/// The same value with every found secret taken out.
-fn scrubbed<T: Serialize + DeserializeOwned>(secrets: &Secrets, value: &T) -> Result<T> {
-    let unwritable =
-        |error| Error::new(ErrorKind::Internal, "a value did not survive the removal of secrets").with_source(error);
-    let json = serde_json::to_string(value).map_err(unwritable)?;
-    serde_json::from_str(&secrets.scrub(&json)).map_err(unwritable)
 }
 
 /// The same calls solved the task again: the newest results and guards count from now on, and every

@@ -97,7 +97,8 @@ fn masked(content: &Content) -> Result<Content> {
 /// Whether two facts say the same words in the same order, numbers and negations apart.
 fn same_subject(a: &Fact, b: &Fact) -> bool {
     let words = |fact: &Fact| -> Vec<String> {
-        let plain = |term: &String| !term.chars().any(|char| char.is_ascii_digit()) && !is_negation(term);
+        // An id such as `c1001` says what the fact is about; a plain number is what it says.
+        let plain = |term: &String| term.chars().any(char::is_alphabetic) && !is_negation(term);
         terms(&fact.statement).into_iter().filter(plain).collect()
     };
     words(a) == words(b)

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::guard::Results;
+use super::guard::{Given, Results};
 use super::value::{is_date_or_time, is_opaque, is_relative_to_now, mentions};
 use super::{Dropped, Guard, Procedure, Shape, Step};
 use crate::json::Json;
@@ -60,6 +60,7 @@ pub fn distil(source: &Source<'_>) -> Distilled {
 struct Draft<'a> {
     source: &'a Source<'a>,
     secrets: Secrets,
+    given: Given,
     kept: Vec<Kept<'a>>,
     dropped: Vec<Dropped>,
     guide_only: Vec<String>,
@@ -80,7 +81,8 @@ struct Kept<'a> {
 impl<'a> Draft<'a> {
     fn of(source: &'a Source<'a>) -> Self {
         let secrets = Secrets::of_calls(source.calls);
-        let mut draft = Self { source, secrets, kept: Vec::new(), dropped: Vec::new(), guide_only: Vec::new() };
+        let given = Given::of(std::iter::once(source.task).chain(source.parameters.values().map(String::as_str)));
+        let mut draft = Self { source, secrets, given, kept: Vec::new(), dropped: Vec::new(), guide_only: Vec::new() };
         let mut results = Results::default();
         let mut left_out = Results::default();
         for (index, call) in source.calls.iter().enumerate() {
@@ -121,27 +123,19 @@ impl<'a> Draft<'a> {
     fn keep(&mut self, index: usize, call: &'a ToolCall, results: &mut Results, left_out: &Results) {
         let result = call.output.to_json();
         let is_small = call.arguments.raw().len() <= MAX_ARGUMENT_BYTES && self.kept.len() < MAX_STEPS;
-        let mut guards = Vec::new();
-        if is_small {
-            guards = results.guards(&call.arguments, |value| self.is_given(value));
-            if guards.is_empty() && left_out.opaque_in(&call.arguments, |value| self.is_given(value)).is_some() {
-                self.guide_only.push(format!("an argument of `{}` came from a call that was left out", call.tool));
-            }
-        }
+        let mut guards = if is_small { results.guards(&call.arguments, &self.given) } else { Vec::new() };
         // Steps that ran side by side cannot feed each other.
         for guard in &mut guards {
             let group = |step: usize| self.kept.get(step).and_then(|kept| kept.call.group);
             guard.places.retain(|place| call.group.is_none() || group(place.step) != call.group);
         }
         guards.retain(|guard| !guard.places.is_empty());
+        if is_small && left_out.has_uncovered(&call.arguments, &self.given, &guards) {
+            self.guide_only.push(format!("an argument of `{}` came from a call that was left out", call.tool));
+        }
         let answered = self.answered_patterns(&result);
         results.push(&result);
         self.kept.push(Kept { index, call, result, guards, answered });
-    }
-
-    /// Whether the task text or a parameter gives a value.
-    fn is_given(&self, value: &str) -> bool {
-        mentions(self.source.task, value) || self.source.parameters.values().any(|given| given == value)
     }
 
     /// The leaves that the answer names and the task does not.
@@ -150,7 +144,7 @@ impl<'a> Draft<'a> {
         let named = |value: &Json| {
             let Some(text) = value.scalar_text() else { return false };
             let telling = text.chars().count() >= 3 || is_opaque(value) || matches!(value, Json::Number(_));
-            telling && mentions(answer, text) && !self.is_given(text)
+            telling && mentions(answer, text) && !self.given.gives(text)
         };
         let mut patterns: BTreeSet<String> =
             result.leaves().into_iter().filter(|leaf| named(&leaf.value)).map(|leaf| leaf.pattern).collect();
@@ -250,7 +244,7 @@ impl<'a> Draft<'a> {
         leaves.iter().any(|leaf| {
             let Some(text) = leaf.value.scalar_text() else { return false };
             let is_guarded = kept.guards.iter().any(|guard| guard.argument == leaf.pointer);
-            is_date_or_time(text) && !is_guarded && !self.is_given(text)
+            is_date_or_time(text) && !is_guarded && !self.given.gives(text)
         })
     }
 }

@@ -102,6 +102,18 @@ impl Procedure {
         steps.collect::<Vec<_>>().join("\u{1e}")
     }
 
+    /// Visits every free text of it.
+    pub(crate) fn each_text(&mut self, visit: &impl Fn(&mut String)) {
+        visit(&mut self.trigger);
+        self.answer.iter_mut().for_each(visit);
+        self.guide_only.iter_mut().for_each(visit);
+        for step in &mut self.steps {
+            step.arguments.each_text(visit);
+            visit(&mut step.result.text);
+            step.guards.iter_mut().for_each(|guard| visit(&mut guard.value));
+        }
+    }
+
     /// The argument values that are words, for search.
     pub(crate) fn argument_words(&self) -> String {
         let mut words = Vec::new();

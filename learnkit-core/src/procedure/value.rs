@@ -1,5 +1,7 @@
 //! Values: which are opaque, which are equal, which stand in a text.
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -135,6 +137,83 @@ pub(crate) fn is_relative_to_now(task: &str) -> bool {
     spans || words.iter().any(|word| WORDS.contains(&word.as_str())) || UNSPACED.iter().any(|word| task.contains(word))
 }
 
+/// The words, numbers, dates and times of a text in one spelling, so that two texts that share one can
+/// be told: lowercase, numbers without thousands marks and trailing zeros, a timestamp as its date and
+/// its time, and runs of at least three digits also by themselves (`T1001` has `t1001` and `1001`).
+pub(crate) fn atoms(text: &str) -> BTreeSet<String> {
+    let mut atoms = BTreeSet::new();
+    // Signs, points, commas and colons may belong to a number or time; everything else parts.
+    let joins = |char: char| char.is_alphanumeric() || matches!(char, '.' | ',' | ':' | '-' | '+' | '−' | '_');
+    for chunk in text.split(|char: char| !joins(char)) {
+        let chunk = chunk.trim_end_matches(['.', ',', ':', '-', '+', '−']).trim_start_matches(['.', ',', ':']);
+        if chunk.is_empty() {
+            continue;
+        }
+        match number(chunk) {
+            Some(number) => {
+                atoms.insert(number);
+            }
+            None => parts(chunk, &mut atoms),
+        }
+    }
+    atoms
+}
+
+/// A chunk as a number in one spelling.
+fn number(chunk: &str) -> Option<String> {
+    static NUMBER: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"^[-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?$").ok());
+    if !NUMBER.as_ref()?.is_match(chunk) {
+        return None;
+    }
+    let plain = chunk.replace(',', "").replace('−', "-");
+    let plain = plain.trim_start_matches('+');
+    Some(match plain.split_once('.') {
+        Some((whole, fraction)) => match fraction.trim_end_matches('0') {
+            "" => whole.to_owned(),
+            fraction => format!("{whole}.{fraction}"),
+        },
+        None => plain.to_owned(),
+    })
+}
+
+/// Dates, times, words and digit runs of a chunk that is no number.
+fn parts(chunk: &str, atoms: &mut BTreeSet<String>) {
+    static MOMENTS: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"(\d{4}-\d{2}-\d{2})|(\d{1,2}:\d{2})(:\d{2})?").ok());
+    let mut rest = chunk.to_owned();
+    if let Some(moments) = MOMENTS.as_ref() {
+        for found in moments.captures_iter(chunk) {
+            let whole = found.get(0).map_or("", |whole| whole.as_str());
+            atoms.insert(whole.to_owned());
+            atoms.extend(found.get(2).map(|minutes| minutes.as_str().to_owned()));
+            rest = rest.replacen(whole, " ", 1);
+        }
+    }
+    // An identifier such as `order_1001` counts as a whole, too.
+    let ids = rest.split(['.', ',', ':', '+', ' ']).map(|id| id.trim_matches(['-', '_']).to_lowercase());
+    atoms
+        .extend(ids.filter(|id| id.contains(['-', '_']) && id.chars().any(char::is_alphabetic) && is_numeric_atom(id)));
+    for word in words(&rest) {
+        let digits = word.split(|char: char| !char.is_ascii_digit()).filter(|run| run.len() >= 3);
+        atoms.extend(digits.map(str::to_owned));
+        atoms.insert(word);
+    }
+}
+
+/// Whether an atom says enough to be recognised inside a longer text: two digits at least.
+pub(crate) fn is_numeric_atom(atom: &str) -> bool {
+    atom.chars().filter(char::is_ascii_digit).count() >= 2
+}
+
+/// A text without its times of day and instants, which tell when it was made and not what it says.
+pub(crate) fn without_clock(text: &str) -> Cow<'_, str> {
+    static CLOCK: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r"(?:\d{4}-\d{2}-\d{2}[T ])?\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?").ok()
+    });
+    CLOCK.as_ref().map_or(Cow::Borrowed(text), |clock| clock.replace_all(text, "⏱"))
+}
+
 /// The words of a text, lowercase: maximal runs of letters and digits.
 pub(crate) fn words(text: &str) -> impl Iterator<Item = String> + '_ {
     text.split(|char: char| !char.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase)
@@ -166,6 +245,28 @@ mod tests {
         for text in ["15.", "15, 16", "(15)", "a-15", "#15", "15-20", "15%"] {
             assert!(mentions(text, "15"), "{text}");
         }
+    }
+
+    #[test]
+    fn atoms_bring_every_spelling_to_one() {
+        let has = |text: &str, atom: &str| atoms(text).contains(atom);
+        for (text, atom) in [
+            ("$152", "152"),
+            ("152.0", "152"),
+            ("1,500 EUR", "1500"),
+            ("(-15)", "-15"),
+            ("T1001", "1001"),
+            ("/exports/order_1001.json", "1001"),
+            ("Seat A12.", "a12"),
+            ("2026-05-01T10:00:00Z", "2026-05-01"),
+            ("2026-05-01T10:00:00Z", "10:00"),
+        ] {
+            assert!(has(text, atom), "{atom} in {text}: {:?}", atoms(text));
+        }
+        for (text, atom) in [("15.99", "15"), ("1,500", "500"), ("-15", "15"), ("10012", "1001")] {
+            assert!(!has(text, atom), "{atom} in {text}");
+        }
+        assert_eq!(without_clock("As of 10:03:22 there is order_1001"), "As of ⏱ there is order_1001");
     }
 
     #[test]

@@ -38,6 +38,12 @@ impl Confidence {
         self.0
     }
 
+    /// The higher of two.
+    #[must_use]
+    pub(crate) fn max(self, other: Self) -> Self {
+        Self(self.0.max(other.0))
+    }
+
     /// More by `step`, at most [`Self::CEILING`] (never lowered by reaching it).
     #[must_use]
     pub(crate) fn raised(self, step: f64) -> Self {

@@ -241,6 +241,29 @@ impl Record {
         }
     }
 
+    /// Visits every free text of it: what a task, a tool or an agent said.
+    pub(crate) fn each_text(&mut self, visit: &impl Fn(&mut String)) {
+        if let Some(task) = &mut self.task {
+            visit(&mut task.canonical);
+        }
+        visit(&mut self.status_reason);
+        self.usage.suspended.iter_mut().for_each(visit);
+        match &mut self.content {
+            Content::Skill(skill) => {
+                visit(&mut skill.trigger);
+                skill.procedure.iter_mut().for_each(|procedure| procedure.each_text(visit));
+            }
+            Content::Failure(failure) => {
+                visit(&mut failure.description);
+                visit(&mut failure.what_to_avoid);
+                failure.error_message.iter_mut().for_each(visit);
+            }
+            Content::Trace(trace) => visit(&mut trace.task),
+            // The other kinds are written by people, and masked when they are remembered.
+            Content::Fact(_) | Content::Strategy(_) | Content::Preference(_) | Content::Heuristic(_) => {}
+        }
+    }
+
     /// One line that says what it is, for lists.
     pub fn headline(&self) -> String {
         let title = self.content.search_text().title;

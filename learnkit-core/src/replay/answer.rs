@@ -6,6 +6,8 @@ use crate::secret::MASK;
 
 /// A shorter id without `_` could be an amount with its unit, such as `EUR5000`.
 const MIN_PLAIN_ID: usize = 12;
+/// With fewer digits it could be a grade, such as `tier_2`.
+const MIN_ID_DIGITS: usize = 4;
 
 /// The recorded answer, when every result equals the recorded one, apart from opaque ids that the
 /// answer does not name.
@@ -49,6 +51,7 @@ fn unnamed_id(value: &Json, answer: &str) -> bool {
     let has = |test: fn(&char) -> bool| text.chars().any(|char| test(&char));
     let is_plain = text.chars().all(|char| char.is_ascii_alphanumeric() || matches!(char, '_' | '-'));
     let is_mixed = has(char::is_ascii_alphabetic) && has(char::is_ascii_digit);
-    let is_id = is_plain && is_mixed && (text.contains('_') || text.len() >= MIN_PLAIN_ID);
+    let digits = text.chars().filter(char::is_ascii_digit).count();
+    let is_id = is_plain && is_mixed && ((text.contains('_') && digits >= MIN_ID_DIGITS) || text.len() >= MIN_PLAIN_ID);
     is_id && is_opaque(value) && !is_date_or_time(text) && !mentions(answer, text)
 }

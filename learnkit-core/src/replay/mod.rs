@@ -121,7 +121,8 @@ impl Replay {
 
     /// Checks a call that the host made against the plan.
     pub(crate) fn observe(&mut self, call: &ToolCall) {
-        if self.stopped.is_some() || call.parent.is_some() {
+        // Nested calls are made by their outer call, and a later user turn is another task.
+        if self.stopped.is_some() || call.parent.is_some() || call.turn > 0 {
             return;
         }
         let procedure = Arc::clone(&self.procedure);

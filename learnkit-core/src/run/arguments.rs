@@ -56,6 +56,11 @@ impl Arguments {
         matches!(self.json(), Ok(Json::Object(_)))
     }
 
+    /// Visits the text.
+    pub(crate) fn each_text(&mut self, visit: &impl Fn(&mut String)) {
+        visit(&mut self.0);
+    }
+
     /// Whether two texts mean the same arguments: equal, or equal JSON in another key order.
     pub fn same_as(&self, other: &Self) -> bool {
         self.0 == other.0 || matches!((self.json(), other.json()), (Ok(a), Ok(b)) if a == b)

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Gate, StoredCall, Verdict};
+use super::{CallStatus, Gate, StoredCall, Verdict};
 use crate::record::{AgentName, Kind, RecordId, RunId, Scope, TaskLink, Tenant, Trust};
 
 /// How a run was planned.
@@ -163,4 +163,25 @@ pub struct StoredRun {
     pub started: Timestamp,
     /// When it finished.
     pub finished: Timestamp,
+}
+
+impl StoredRun {
+    /// Visits every free text of it: what a task, a tool or an agent said.
+    pub(crate) fn each_text(&mut self, visit: &impl Fn(&mut String)) {
+        visit(&mut self.task.canonical);
+        visit(&mut self.text);
+        visit(&mut self.reason);
+        visit(&mut self.gate.reason);
+        self.answer.iter_mut().for_each(visit);
+        self.warnings.iter_mut().for_each(visit);
+        self.decisions.iter_mut().for_each(|decision| visit(&mut decision.reason));
+        self.learned.iter_mut().for_each(|learned| visit(&mut learned.change));
+        for call in &mut self.calls {
+            call.arguments.each_text(visit);
+            visit(&mut call.result.text);
+            if let CallStatus::Failed { reason } = &mut call.status {
+                visit(reason);
+            }
+        }
+    }
 }
