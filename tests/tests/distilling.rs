@@ -1,9 +1,9 @@
 //! What of a run becomes a procedure.
 
-use learnkit::engine::{Outcome, PlannerReply, ReactOptions, ToolRequest};
+use learnkit::engine::{Outcome, PlannerReply, ReactOptions, SessionOptions, ToolRequest};
 use learnkit::run::{AnswerSource, CallDraft, Verdict};
 use learnkit::tool::ToolAnnotations;
-use learnkit::{LearnKit, run_react_agent};
+use learnkit::{LearnKit, Task, run_react_agent};
 use learnkit_tests::{Script, World, begin, memory, nobody, run, skills, stored_runs};
 use serde_json::{Value, json};
 
@@ -198,4 +198,17 @@ async fn a22_arguments_beyond_the_bound_make_the_procedure_guide_only() {
     run(&memory, "Upload it", &world, &planner).await.unwrap();
     let report = run(&memory, "Upload it", &world, &Script::new([], "no")).await.unwrap();
     assert!(report.reason.contains("longer than 64 KiB"), "{}", report.reason);
+}
+
+#[tokio::test]
+async fn an_id_from_a_failed_call_makes_the_procedure_guide_only_even_beside_a_guarded_one() {
+    let (memory, _) = memory().await;
+    let session = memory.session(Task::new("Pay my bill"), SessionOptions::default()).unwrap();
+    session.tracker().record("whoami", json!({}), r#"{"id":"user_1234"}"#);
+    session.tracker().record("pay", json!({"user": "user_1234"}), r#"{"error":"confirm with code 884213"}"#);
+    session.tracker().record("pay", json!({"user": "user_1234", "code": "884213"}), "paid");
+    session.finish(&Outcome::answered("paid")).await;
+    let skill = skills(&memory).await.remove(0);
+    let reasons = &skill.procedure().unwrap().guide_only;
+    assert!(reasons.iter().any(|reason| reason.contains("left out")), "{reasons:?}");
 }

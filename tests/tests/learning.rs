@@ -477,3 +477,24 @@ async fn the_holdout_arm_skips_memory_and_says_so() {
     assert!(report.reason.contains("hold-out"));
     drop(Arc::new(held));
 }
+
+#[tokio::test]
+async fn a_task_with_a_fresh_id_in_every_run_stays_one_record() {
+    let (memory, _) = memory().await;
+    let world = World::new([("create", json!({})), ("pay", json!("paid"))]);
+    for n in 0..6 {
+        let id = format!("order_{}", 1000 + n);
+        world.set("create", json!({"id": id}));
+        let calls = if n == 0 {
+            Script::new([("create", json!({})), ("pay", json!({"order": id}))], "paid")
+        } else {
+            Script::new([("pay", json!({"order": id}))], "paid")
+        };
+        let report = run(&memory, "Order and pay", &world, &calls).await.unwrap();
+        assert!(!report.replayed);
+        assert_eq!(world.calls(), ["create {}".to_owned(), format!(r#"pay {{"order":"{id}"}}"#)]);
+    }
+    let skills = of_kind(&memory, Kind::Skill).await;
+    assert_eq!(skills.len(), 1);
+    assert_eq!(skills[0].usage.harm, 0);
+}

@@ -7,7 +7,7 @@ use learnkit::lifecycle::{Event, apply, may_replay};
 use learnkit::record::{Content, Kind, Record, RecordId, Status, Trust};
 use learnkit::run::Mode;
 use learnkit_core::testing::fixtures;
-use learnkit_tests::{Script, World, fact, memory, of_kind, run, run_once, skills, stored_text};
+use learnkit_tests::{Script, World, fact, memory, nobody, of_kind, run, run_once, skills, stored_text};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -172,4 +172,18 @@ proptest! {
             prop_assert_eq!(lives, SignedDuration::from_hours(24 * record.kind().ttl_days()));
         }
     }
+}
+
+#[tokio::test]
+async fn c8_a_success_undoes_stale_however_much_confidence_time_took() {
+    let (memory, clock) = memory().await;
+    let world = World::new([("ping", json!("pong"))]);
+    let script = || Script::new([("ping", json!({}))], "up");
+    run(&memory, "ping", &world, &script()).await.unwrap();
+    clock.advance(SignedDuration::from_hours(24 * 7 * 34));
+    memory.maintain_memory(1, 0.02, 24.0).await.unwrap();
+    assert_eq!(of_kind(&memory, Kind::Skill).await[0].status, Status::Stale);
+    run(&memory, "ping", &world, &script()).await.unwrap();
+    memory.maintain_memory(1, 0.02, 24.0).await.unwrap();
+    assert!(run(&memory, "ping", &world, &nobody()).await.unwrap().replayed);
 }

@@ -17,6 +17,7 @@ fn stored(id: &str) -> Remembered {
 async fn a_fact_about_another_subject_supersedes_nothing() {
     let pairs = [
         ("Alice lives in Paris, France", "Bob lives in Paris, France"),
+        ("Customer C1001 prefers email", "Customer C2002 prefers email"),
         ("The staging API allows 100 requests per minute", "The production API allows 500 requests per minute"),
     ];
     for (first, second) in pairs {

@@ -165,3 +165,26 @@ async fn a21_a_secret_is_in_no_part_of_what_a_run_leaves() {
     let stored = stored_text(&memory).await;
     assert!(!stored.contains("hunter2"), "{stored}");
 }
+
+#[tokio::test]
+async fn a_secret_that_reads_like_a_name_moves_nothing() {
+    for password in ["default", "unknown", "procedure", "object", "team:default", "acme-corp-2026"] {
+        let memory = learned(json!({"user": "admin", "password": password}), json!({"result": "in"})).await;
+        let skill = skills(&memory).await.remove(0);
+        assert_eq!(
+            (skill.tenant.as_str(), skill.scope.to_string().as_str()),
+            ("default", "team:default"),
+            "{password}"
+        );
+        assert_eq!(skill.agent.as_str(), "default");
+    }
+}
+
+#[tokio::test]
+async fn a_numeric_secret_is_found_again_in_text() {
+    let (memory, _) = memory().await;
+    let world = World::new([("login", json!({"token": 98_765_432_101_u64})), ("use", json!("used 98765432101"))]);
+    let script = Script::new([("login", json!({})), ("use", json!({"note": "code 98765432101"}))], "used 98765432101");
+    run(&memory, "Use the code", &world, &script).await.unwrap();
+    assert!(!stored_text(&memory).await.contains("98765432101"));
+}

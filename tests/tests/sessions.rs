@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use learnkit::engine::{Outcome, SessionOptions};
+use learnkit::engine::{Outcome, SessionOptions, View};
 use learnkit::record::RunId;
-use learnkit::run::Verdict;
+use learnkit::run::{Mode, Verdict};
 use learnkit::{BoxError, ErrorKind, LearnKit, Task};
-use learnkit_tests::{begin, memory, run_once, stored_runs};
+use learnkit_tests::{Script, World, begin, memory, nobody, run, run_once, stored_runs};
 use serde_json::json;
 
 fn named(id: &str) -> SessionOptions {
@@ -78,4 +78,22 @@ async fn a_verdict_of_a_failed_run_is_kept_with_the_run() {
     let outcome = Outcome::answered("up").with_verdict(Some(Verdict::Failure));
     let report = run_once(&memory, "Ping", "ping", &outcome).await;
     assert_eq!(stored_runs(&memory).await[0].gate, report.gate);
+}
+
+#[tokio::test]
+async fn a_second_user_turn_does_not_undo_the_replay_of_the_first() {
+    let (memory, _) = memory().await;
+    let world = World::new([("show", json!("shoes")), ("cancel", json!("cancelled"))]);
+    run(&memory, "Show my order", &world, &Script::new([("show", json!({}))], "shoes")).await.unwrap();
+    let session = memory.session(Task::new("Show my order"), SessionOptions::default()).unwrap();
+    session.decide(&View::default()).await;
+    session.tracker().record("show", json!({}), "shoes");
+    session.decide(&View::default()).await;
+    session.tracker().next_turn();
+    session.tracker().record("cancel", json!({}), "cancelled");
+    let report = session.finish(&Outcome::answered("It is cancelled.")).await;
+    assert_eq!(report.mode, Mode::Replay, "{}", report.reason);
+    world.calls();
+    assert!(run(&memory, "Show my order", &world, &nobody()).await.unwrap().replayed);
+    assert_eq!(world.calls(), ["show {}"]);
 }

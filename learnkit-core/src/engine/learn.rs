@@ -344,7 +344,7 @@ impl<'a> Lesson<'a> {
     }
 
     async fn put_skill(&mut self, procedure: Procedure, puts: &mut Vec<Put>) -> Result<()> {
-        let id = skill_id(&self.run.task, &procedure);
+        let id = self.moved_on(&procedure).unwrap_or_else(|| skill_id(&self.run.task, &procedure));
         let trust = self.trust();
         let now = self.now;
         let change;
@@ -363,6 +363,14 @@ impl<'a> Lesson<'a> {
         }
         self.run.learned.push(LearnedNote { id, kind: Kind::Skill, change });
         Ok(())
+    }
+
+    /// The record whose replay stopped because the world had changed, when the same tools solved the task
+    /// again: it moves on with the world, so that a task with a fresh id in every run stays one record.
+    fn moved_on(&self, procedure: &Procedure) -> Option<RecordId> {
+        let (record, replay) = self.ended.state.replay.as_ref()?;
+        let changed_world = !replay.stopped()?.at_fault;
+        (changed_world && replay.procedure().tools() == procedure.tools()).then(|| record.id.clone())
     }
 
     async fn put_failure(&mut self, failure: Failure, puts: &mut Vec<Put>) -> Result<()> {
