@@ -132,6 +132,39 @@ fn documents_lines_and_lists_of_rows_are_told_apart() {
 }
 
 #[test]
+fn a_list_inside_a_list_of_rows_holds_messages_or_is_refused() {
+    let chat = r#"[{"role": "user", "content": "t"}, {"role": "assistant", "content": "done"}]"#;
+    assert_eq!(outline(&format!("[{chat}, {GOOD}]")), ["line 1, item 1: ok", "line 1, item 2: ok"]);
+    for inner in [format!("[{GOOD}]"), format!("[{chat}]"), "[[]]".to_owned(), "[]".to_owned(), "[1]".to_owned()] {
+        let expected = ["line 1, item 1: invalid_input", "line 1, item 2: ok"];
+        assert_eq!(outline(&format!("[{inner}, {GOOD}]")), expected, "{inner}");
+    }
+}
+
+#[test]
+fn an_input_that_nests_without_end_is_refused_and_never_overflows_the_stack() {
+    const DEPTH: usize = 5000;
+    let nested = |open: &str, inner: &str, close: &str| format!("{}{inner}{}", open.repeat(DEPTH), close.repeat(DEPTH));
+    let lists = nested("[", "", "]");
+    assert_eq!(outline(&format!("{lists}\n{GOOD}")), ["line 1, item 1: invalid_input", "line 2: ok"]);
+    assert_eq!(outline(&lists.replacen('[', "[\n", 1)), ["item 1: invalid_input"]);
+    assert_eq!(outline(&nested(r#"{"messages": ["#, "", "]}")), ["line 1: invalid_input"]);
+    assert_eq!(outline(&nested(r#"{"interactions": ["#, "", "]}")), ["line 1: invalid_input"]);
+    assert_eq!(outline(&line(&lists)), ["line 1: invalid_input"]);
+    assert_eq!(outline(&GOOD.replace(r#""result": 1"#, &format!(r#""result": {lists}"#))), ["line 1: invalid_input"]);
+    let text = format!("\"{lists}\"");
+    let kept = only(&line(&text).replace(r#""result": 1"#, &format!(r#""result": {text}"#)));
+    assert_eq!((kept.calls[0].arguments.raw(), kept.calls[0].output.as_text()), (lists.as_str(), lists.as_str()));
+
+    let results = nested(r#"[{"type": "tool_result", "content": "#, "[]", "}]");
+    let chat = format!(
+        r#"[{{"role": "user", "content": "t"}}, {{"role": "assistant", "content": [{{"type": "tool_use", "id": "1", "name": "x", "input": {{}}}}]}}, {{"role": "user", "content": [{{"type": "tool_result", "tool_use_id": "1", "content": {results}}}]}}, {{"role": "assistant", "content": "done"}}]"#
+    );
+    let noted = only(&chat);
+    assert!(noted.calls[0].output.as_text().contains("tool_result"), "{:?}", noted.calls[0].output);
+}
+
+#[test]
 fn other_formats_are_named_in_the_refusal() {
     for (text, name) in [
         (r#"{"model": "m", "input": "hi", "output": []}"#, "OpenAI Responses"),

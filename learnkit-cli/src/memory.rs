@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use learnkit::config::{BackendUri, Settings};
-use learnkit::registry::OpenMode;
+use learnkit::registry::{OpenMode, available_backends};
 use learnkit::{Error, ErrorKind, LearnKit, Task, get_backend};
 
 use crate::Context;
@@ -29,9 +29,11 @@ pub(crate) fn uri(context: &Context<'_>) -> Outcome<BackendUri> {
 /// Opens the store for one identity; without one for the tenant as a whole.
 pub(crate) async fn open(context: &Context<'_>, identity: Option<&IdentityArgs>, mode: OpenMode) -> Outcome<LearnKit> {
     let uri = uri(context)?;
+    get_backend(&uri).map_err(|error| unlinked(error, &uri))?;
     let store = match learnkit::open_store(&uri, mode).await {
-        // A scheme that is not linked is not found either, and says so itself.
-        Err(error) if error.kind() == ErrorKind::NotFound && get_backend(&uri).is_ok() => return Err(missing(error)),
+        Err(error) if error.kind() == ErrorKind::NotFound && mode == OpenMode::ExistingOnly => {
+            return Err(missing(error));
+        }
         other => other?,
     };
     let settings = Settings { memory_deadline: PATIENCE, ..Settings::default() };
@@ -42,6 +44,16 @@ pub(crate) async fn open(context: &Context<'_>, identity: Option<&IdentityArgs>,
         builder = builder.agent(identity.agent.clone().unwrap_or_default());
     }
     Ok(builder.build().await?)
+}
+
+/// Who runs a command cannot link a crate, so what is there is all the advice.
+fn unlinked(error: Error, uri: &BackendUri) -> Failure {
+    if error.kind() != ErrorKind::NotFound {
+        return error.into();
+    }
+    let linked = available_backends().into_iter().map(|entry| entry.scheme).collect::<Vec<_>>().join(" and ");
+    let message = format!("this build has no backend `{}`, only {linked}; name one of these", uri.scheme());
+    Error::new(ErrorKind::NotFound, message).into()
 }
 
 fn missing(error: Error) -> Failure {

@@ -54,7 +54,9 @@ pub(crate) fn quoted(text: &str) -> String {
 
 /// Whether a character moves the cursor, changes the order of letters or ends a line.
 pub(crate) fn acts(char: char) -> bool {
-    char.is_control() || matches!(char, '\u{2028}' | '\u{2029}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+    let orders =
+        matches!(char, '\u{061C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
+    char.is_control() || orders || matches!(char, '\u{2028}' | '\u{2029}')
 }
 
 fn push_plain(out: &mut String, char: char) {
@@ -74,12 +76,13 @@ mod tests {
     fn stored_text_cannot_act_on_a_terminal() {
         assert_eq!(line("a\u{1b}[2Jb\nc\td"), "a\\u{1b}[2Jb\\nc d");
         assert_eq!(lines("a\n\u{202E}b"), "a\n\\u{202e}b");
+        assert_eq!(line("a\u{200E}b\u{200F}c\u{61C}d"), "a\\u{200e}b\\u{200f}c\\u{61c}d");
         assert_eq!(short(&"x".repeat(81)), format!("{}…", "x".repeat(80)));
     }
 
     #[test]
     fn a_quoted_text_reads_back_and_stays_on_one_line() {
-        for text in ["a\nb", "a\u{85}b", "a\u{2028}b\u{7f}\u{9b}", "\"x\" \\ é 用户"] {
+        for text in ["a\nb", "a\u{85}b", "a\u{2028}b\u{7f}\u{9b}", "a\u{200E}\u{61C}b", "\"x\" \\ é 用户"] {
             let quoted = quoted(text);
             assert_eq!(serde_json::from_str::<String>(&quoted).unwrap(), text);
             assert!(!quoted.chars().any(acts), "{quoted}");

@@ -6,7 +6,7 @@ use learnkit_core::{Error, ErrorKind, Result};
 use serde_json::value::RawValue;
 
 use super::fields::{Fields, arguments, is_text, list, text};
-use super::message::{Message, note};
+use super::message::{Message, content, note};
 
 /// Block types that only this format has.
 pub(super) fn is_own_block(kind: &str) -> bool {
@@ -94,11 +94,7 @@ impl Blocks {
 }
 
 fn result(block: &Fields<'_>) -> Result<(Option<String>, CallResult)> {
-    let content = match block.get("content") {
-        None => String::new(),
-        Some(content) if is_text(content) => text(content, "content")?,
-        Some(content) => Blocks::read(content)?.texts.join("\n"),
-    };
+    let content = block.get("content").map(content).transpose()?.unwrap_or_default();
     let is_error = block.bool("is_error")?.unwrap_or_default();
     let output = if is_error { ToolOutput::error(content) } else { ToolOutput::text(content) };
     Ok((block.text("tool_use_id")?, CallResult { output, ok: None }))

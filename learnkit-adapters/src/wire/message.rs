@@ -5,6 +5,8 @@ use learnkit_core::conversation::{CallResult, Conversation, RequestedCall};
 use learnkit_core::run::ToolOutput;
 use serde_json::value::RawValue;
 
+use super::fields::{Fields, is_list, list, text};
+
 /// A message; what a format does not have stays empty.
 #[derive(Debug, Default)]
 pub(super) struct Message {
@@ -67,6 +69,21 @@ pub(super) fn conversation(messages: impl IntoIterator<Item = Message>) -> Resul
     let mut conversation = Conversation::new();
     messages.into_iter().try_for_each(|message| message.push_to(&mut conversation))?;
     Ok(conversation)
+}
+
+/// A text, or parts of which the texts are joined and the others noted, whatever they hold.
+pub(super) fn content(raw: &RawValue) -> Result<String> {
+    if !is_list(raw) {
+        return text(raw, "content");
+    }
+    let parts = list(raw, "the field `content`")?.into_iter().map(|raw| {
+        let part = Fields::read(raw, "a content part")?;
+        match part.required_text("type")?.as_str() {
+            "text" => part.required_text("text"),
+            other => Ok(note(other, raw)),
+        }
+    });
+    Ok(parts.collect::<Result<Vec<_>>>()?.join("\n"))
 }
 
 /// What stands for a part that is no text: its type, size and hash, so that another picture makes

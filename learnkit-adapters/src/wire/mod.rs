@@ -7,7 +7,8 @@
 //! | recorded HTTP | `{"interactions": [{"uri", "request", "response"}]}` of one of the two APIs |
 //! | tool-call lines | `{"task": "...", "calls": [...], "answer": "..."}`, see below |
 //!
-//! A file is JSON Lines (a row a line), one JSON document (a row) or a JSON list of rows. What cannot
+//! A file is JSON Lines (a row a line), one JSON document (a row) or a JSON list of rows, which
+//! holds no further list of rows. What cannot
 //! be read is refused by name, row by row, and nothing is guessed. A row that both formats would
 //! read the same way is read as OpenAI chat. Arguments and results never pass through a float.
 //!

@@ -5,8 +5,8 @@ use learnkit_core::run::{Arguments, ToolOutput};
 use learnkit_core::{Error, ErrorKind, Result};
 use serde_json::value::RawValue;
 
-use super::fields::{Fields, arguments, is_list, list, text};
-use super::message::{Message, note};
+use super::fields::{Fields, arguments};
+use super::message::{Message, content};
 
 /// Reads one message. Roles `system` and `developer` say nothing about the turns.
 pub(super) fn message(raw: &RawValue) -> Result<Message> {
@@ -25,21 +25,6 @@ pub(super) fn message(raw: &RawValue) -> Result<Message> {
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
     })
-}
-
-/// A text, or parts of which the texts are joined and the others noted.
-fn content(raw: &RawValue) -> Result<String> {
-    if !is_list(raw) {
-        return text(raw, "content");
-    }
-    let parts = list(raw, "the field `content`")?.into_iter().map(|raw| {
-        let part = Fields::read(raw, "a content part")?;
-        match part.required_text("type")?.as_str() {
-            "text" => part.required_text("text"),
-            other => Ok(note(other, raw)),
-        }
-    });
-    Ok(parts.collect::<Result<Vec<_>>>()?.join("\n"))
 }
 
 fn calls(message: &Fields<'_>) -> Result<Vec<RequestedCall>> {

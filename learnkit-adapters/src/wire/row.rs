@@ -48,6 +48,10 @@ impl Place {
 /// The entries of one row or document.
 pub(super) fn entries(raw: &RawValue, place: &Place, source: &Source) -> Vec<Entry> {
     let read = if is_list(raw) { of_list(raw, place, source) } else { of_object(raw, place, source) };
+    or_refusal(read, place, source)
+}
+
+fn or_refusal(read: Result<Vec<Entry>>, place: &Place, source: &Source) -> Vec<Entry> {
     read.unwrap_or_else(|error| vec![place.entry(Err(error), source)])
 }
 
@@ -60,18 +64,37 @@ pub(super) fn unsupported(seen: &str) -> Error {
 /// A list of messages, or of rows.
 fn of_list(raw: &RawValue, place: &Place, source: &Source) -> Result<Vec<Entry>> {
     let items = list(raw, "the document")?;
-    if let Some(first) = items.first().filter(|raw| is_object(raw)) {
-        let fields = Fields::read(first, "the first item")?;
-        if let Some(format) = foreign(&fields) {
-            return Err(unsupported(format));
-        }
-        if fields.has("role") {
-            let label = Label::new(source.origin.as_str(), source.at);
-            return Ok(runs(&messages(&items)?, &label, place, source));
-        }
+    if let Some(read) = of_messages(&items, place, source)? {
+        return Ok(read);
     }
-    let items = items.into_iter().enumerate();
-    Ok(items.flat_map(|(at, item)| entries(item, &place.part("item", at + 1), source)).collect())
+    let rows = items.into_iter().enumerate().flat_map(|(at, raw)| {
+        let place = place.part("item", at + 1);
+        or_refusal(of_row(raw, &place, source), &place, source)
+    });
+    Ok(rows.collect())
+}
+
+/// A row of a list. Rows hold no further rows, so the depth of what is read does not grow with the input.
+fn of_row(raw: &RawValue, place: &Place, source: &Source) -> Result<Vec<Entry>> {
+    if !is_list(raw) {
+        return of_object(raw, place, source);
+    }
+    let refuse = || Error::invalid("a list inside a list of rows is read only as messages; put its rows in one list");
+    of_messages(&list(raw, "the row")?, place, source)?.ok_or_else(refuse)
+}
+
+/// The entries of a list of messages; nothing where it is another list.
+fn of_messages(items: &[&RawValue], place: &Place, source: &Source) -> Result<Option<Vec<Entry>>> {
+    let Some(first) = items.first().filter(|raw| is_object(raw)) else { return Ok(None) };
+    let fields = Fields::read(first, "the first item")?;
+    if let Some(format) = foreign(&fields) {
+        return Err(unsupported(format));
+    }
+    if !fields.has("role") {
+        return Ok(None);
+    }
+    let label = Label::new(source.origin.as_str(), source.at);
+    Ok(Some(runs(&messages(items)?, &label, place, source)))
 }
 
 fn of_object(raw: &RawValue, place: &Place, source: &Source) -> Result<Vec<Entry>> {

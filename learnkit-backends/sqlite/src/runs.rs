@@ -1,5 +1,7 @@
 //! Runs in SQL.
 
+use std::sync::LazyLock;
+
 use learnkit_core::backend::{Page, RunFilter, SkippedRow};
 use learnkit_core::record::{RunId, Tenant};
 use learnkit_core::run::StoredRun;
@@ -8,6 +10,22 @@ use rusqlite::{Connection, named_params};
 
 use crate::error::Outcome;
 use crate::row::{corrupt, decode, encode, limit, nanoseconds};
+
+/// Every run that is asked for, newest first.
+static LIST: LazyLock<String> = LazyLock::new(|| list_where(":key IS NULL"));
+
+/// The same for one task; a statement of its own, so that it goes through the index of task keys.
+static LIST_OF_TASK: LazyLock<String> = LazyLock::new(|| list_where("task_key = :key"));
+
+fn list_where(task: &str) -> String {
+    format!(
+        "SELECT body, finished, id FROM runs
+         WHERE tenant = :tenant AND {task}
+           AND (:agent IS NULL OR agent = :agent)
+           AND (:finished IS NULL OR (finished, id) < (:finished, :after))
+         ORDER BY finished DESC, id DESC LIMIT :limit"
+    )
+}
 
 /// Stores a run once; `false` when its id is stored already.
 pub(crate) fn insert(connection: &Connection, run: &StoredRun) -> Outcome<bool> {
@@ -57,14 +75,8 @@ pub(crate) fn delete(connection: &Connection, tenant: &Tenant, id: &RunId) -> Ou
 /// One page of runs, newest first.
 pub(crate) fn list(connection: &Connection, filter: &RunFilter) -> Outcome<Page<StoredRun>> {
     let after = filter.after.as_deref().map(Cursor::parse).transpose()?;
-    let mut statement = connection.prepare_cached(
-        "SELECT body, finished, id FROM runs
-         WHERE tenant = :tenant
-           AND (:key IS NULL OR task_key = :key)
-           AND (:agent IS NULL OR agent = :agent)
-           AND (:finished IS NULL OR (finished, id) < (:finished, :after))
-         ORDER BY finished DESC, id DESC LIMIT :limit",
-    )?;
+    let statement = if filter.key.is_some() { &LIST_OF_TASK } else { &LIST };
+    let mut statement = connection.prepare_cached(statement)?;
     let mut rows = statement.query(named_params! {
         ":tenant": filter.tenant.as_str(),
         ":key": filter.key.as_ref().map(learnkit_core::task::TaskKey::as_str),
@@ -114,6 +126,25 @@ impl Cursor {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn plan(statement: &str) -> String {
+        let mut connection = Connection::open_in_memory().unwrap();
+        crate::migrate::migrate(&mut connection).unwrap();
+        let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {statement}")).unwrap();
+        let mut rows = plan.raw_query();
+        let mut lines = Vec::new();
+        while let Some(row) = rows.next().unwrap() {
+            lines.push(row.get::<_, String>("detail").unwrap());
+        }
+        lines.join("\n")
+    }
+
+    #[test]
+    fn runs_of_a_task_go_through_its_index_and_all_runs_through_their_times() {
+        let of_task = plan(&LIST_OF_TASK);
+        assert_eq!(of_task, "SEARCH runs USING INDEX runs_by_task (tenant=? AND task_key=?)");
+        assert_eq!(plan(&LIST), "SEARCH runs USING INDEX runs_by_time (tenant=?)");
+    }
 
     #[test]
     fn a_cursor_reads_back_whatever_the_id_holds() {

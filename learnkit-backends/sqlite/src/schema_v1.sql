@@ -38,3 +38,4 @@ CREATE TABLE runs (
     UNIQUE (tenant, id)
 ) STRICT;
 CREATE INDEX runs_by_time ON runs (tenant, finished, id);
+CREATE INDEX runs_by_task ON runs (tenant, task_key, finished, id);

@@ -158,8 +158,26 @@ fn global_flags_stand_before_or_after_the_command() {
 #[test]
 fn a_backend_that_is_not_linked_is_named_with_those_that_are() {
     let shell = Shell::new();
-    let ran = shell.run(&["records", "list", "--backend", "qdrant://host/c"]);
-    assert!(ran.code == 1 && ran.stderr.contains("`qdrant`") && ran.stderr.contains("sqlite"), "{ran:?}");
+    shell.write("a.jsonl", crate::support::SEED);
+    for args in [&["records", "list"][..], &["learn", "a.jsonl"], &["doctor"]] {
+        let ran = shell.run(&[args, &["--backend", "qdrant://host/c"]].concat());
+        assert_eq!(ran.code, 1, "{args:?}: {ran:?}");
+        assert!(ran.stderr.contains("this build has no backend `qdrant`, only memory and sqlite"), "{ran:?}");
+        assert!(!ran.stderr.contains("Cargo.toml"), "{ran:?}");
+    }
+}
+
+#[test]
+fn a_store_that_cannot_be_made_is_not_said_to_be_made_by_learning() {
+    let shell = Shell::new();
+    shell.write("a.jsonl", crate::support::SEED);
+    let backend = format!("sqlite:{}", shell.path("nowhere").join("x.db").display());
+    let ran = shell.run(&["learn", "a.jsonl", "--backend", &backend]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.stderr.contains("the folder of the database does not exist; make it first"), "{ran:?}");
+    assert!(!ran.stderr.contains("no memory to open"), "{ran:?}");
+    let looked = shell.run(&["records", "list", "--backend", &backend]);
+    assert!(looked.code == 1 && looked.stderr.contains("no memory to open"), "{looked:?}");
 }
 
 #[test]

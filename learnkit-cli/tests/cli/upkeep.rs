@@ -65,6 +65,26 @@ fn d7_a_bad_run_is_named_and_stops_nothing() {
 }
 
 #[test]
+fn d13_a_deleted_record_takes_the_runs_of_its_task_that_cannot_be_read_with_it() {
+    let shell = Shell::taught();
+    let again = crate::support::SEED.lines().find(|line| line.contains("Restart")).unwrap();
+    shell.write("again.jsonl", again.replacen('{', r#"{"id": "again", "#, 1));
+    shell.ok(&["learn", "again.jsonl", "--agent", "mailer"]);
+    let restarts = |list: &str, rows: &str| {
+        let list = shell.json(&[list, "list", "--agent", "mailer"]);
+        let rows =
+            list[rows].as_array().unwrap().iter().filter(|row| row.to_string().contains("Restart the mail server"));
+        rows.filter(|row| row["kind"] != "trace").map(|row| row["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let (runs, skills) = (restarts("runs", "runs"), restarts("records", "records"));
+    assert_eq!((runs.len(), skills.len()), (2, 1));
+    runs.iter().for_each(|run| damage(&shell, "runs", run));
+    assert_eq!(shell.json(&["records", "delete", &skills[0]])["deleted"][0]["runs"], 2);
+    assert_eq!(shell.json(&["doctor"])["runs"]["total"], 2, "the runs of other tasks");
+    assert_eq!(shell.run(&["doctor"]).code, 0, "nothing is left that cannot be read");
+}
+
+#[test]
 fn a_deleted_run_leaves_no_trace_and_what_it_taught_stays() {
     let shell = Shell::taught();
     let id = shell.json(&["runs", "list", "--agent", "mailer"])["runs"][0]["id"].as_str().unwrap().to_owned();

@@ -148,6 +148,10 @@ impl LearnKit {
                 RunFilter { key: Some(task.key.clone()), ..RunFilter::newest(self.inner.tenant.clone(), usize::MAX) };
             let runs = self.within("list runs", self.inner.store.runs.list_runs(&filter)).await?;
             ids.extend(runs.items.into_iter().map(|run| run.id));
+            // A run that cannot be read is still a run of the task.
+            for row in runs.skipped {
+                ids.push(RunId::new(row.id)?);
+            }
         }
         ids.sort();
         ids.dedup();
