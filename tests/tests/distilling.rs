@@ -212,3 +212,20 @@ async fn an_id_from_a_failed_call_makes_the_procedure_guide_only_even_beside_a_g
     let reasons = &skill.procedure().unwrap().guide_only;
     assert!(reasons.iter().any(|reason| reason.contains("left out")), "{reasons:?}");
 }
+
+#[tokio::test]
+async fn c12_only_what_ran_is_learned_and_nothing_is_varied() {
+    let (memory, _) = memory().await;
+    let world = World::new([("ping", json!("pong"))]);
+    for host in ["a", "b", "c"] {
+        let script = Script::new([("ping", json!({"host": host}))], "up");
+        run(&memory, &format!("Ping host {host}"), &world, &script).await.unwrap();
+    }
+    let mut learned: Vec<String> = Vec::new();
+    for skill in skills(&memory).await {
+        let procedure = skill.procedure().unwrap();
+        learned.extend(procedure.steps.iter().map(|step| format!("{} {}", step.tool, step.arguments)));
+    }
+    learned.sort();
+    assert_eq!(learned, [r#"ping {"host":"a"}"#, r#"ping {"host":"b"}"#, r#"ping {"host":"c"}"#]);
+}

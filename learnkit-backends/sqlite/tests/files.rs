@@ -247,3 +247,17 @@ async fn a_uri_opens_a_file_or_memory() {
     assert!(!store.records.capabilities().durable && !store.records.capabilities().shared);
     assert_eq!(files(&folder).len(), 1);
 }
+
+#[tokio::test]
+async fn d1_d9_d10_a_new_store_needs_no_extension_and_holds_nothing_that_could_have_expired() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(folder.path().join("learnkit.db")).await.unwrap();
+    let filter = RecordFilter::all_of(fixtures::tenant());
+    let page = store.scan(&ScanRequest { filter, after: None, limit: 10 }).await.unwrap();
+    assert_eq!((page.items, page.skipped, page.next), (Vec::new(), Vec::new(), None));
+    // Full-text search is part of the linked library.
+    store.put(&fixtures::fact("fct_1", "the moon is round").unwrap(), PutMode::Create).await.unwrap();
+    let filter = RecordFilter::all_of(fixtures::tenant());
+    let query = SearchQuery { text: "moon".to_owned(), filter, limit: 10 };
+    assert_eq!(store.search(&query).await.unwrap().len(), 1);
+}
