@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use learnkit::adapters::wire;
 use learnkit::conversation::RecordedRun;
-use learnkit::engine::RunReport;
+use learnkit::engine::{Decision, Outcome, RunReport, SessionOptions, View};
 use learnkit::record::{AgentName, Status};
-use learnkit::run::{Mode, Verdict};
+use learnkit::run::{AnswerSource, CallDraft, Mode, Verdict};
 use learnkit::task::canonical;
 use learnkit::{Json, Task};
 use learnkit_tests::{memory, skills, stored_runs};
@@ -173,4 +173,39 @@ async fn a_recording_with_another_verdict_is_reported_and_not_learned_again() {
     assert_eq!(memory.run(&report.run_id).await.unwrap().reports, [Verdict::Failure, Verdict::Success]);
     assert_eq!(memory.inspect(run.task).await.unwrap().mode, Mode::Replay);
     assert_eq!((skills(&memory).await.len(), stored_runs(&memory).await.len()), (1, 1));
+}
+
+#[tokio::test]
+async fn a_repeat_in_an_unchanged_world_replays_to_the_end() {
+    let (memory, _) = memory().await;
+    let mut replayed = 0;
+    for (n, run) in recorded("tau_airline_runs.jsonl.gz").into_iter().enumerate() {
+        // Each run has an agent of its own, so that its own procedure is the one that replays.
+        let memory = memory.with_agent(AgentName::new(format!("run-{n}")).unwrap());
+        let report = memory.learn_recorded(run.clone()).await.unwrap().unwrap();
+        if report.gate.score != Some(5.0) || report.learned.is_empty() {
+            continue;
+        }
+        let session = memory.session(run.task.clone(), SessionOptions::default()).unwrap();
+        let mut world = run.calls.iter().filter(|call| call.status.is_ok());
+        let answer = loop {
+            match session.decide(&View::default()).await {
+                Decision::Replay(calls) => {
+                    for planned in calls {
+                        let call = world.next().unwrap();
+                        assert_eq!((&planned.tool, &planned.arguments), (&call.tool, &call.arguments));
+                        session.observe(CallDraft::new(planned.tool, planned.arguments), Ok(call.output.clone()));
+                    }
+                }
+                Decision::Answer { text, source } => break (text, source),
+                other => panic!("{}: {other:?}", run.origin),
+            }
+        };
+        // Where the recording ends with a call there is no answer to give again.
+        let expected = run.answer.map_or(AnswerSource::LastResult, |_| AnswerSource::Recorded);
+        assert_eq!(answer.1, expected, "{}", run.origin);
+        assert!(session.finish(&Outcome::answered(answer.0)).await.replayed);
+        replayed += 1;
+    }
+    assert_eq!(replayed, 9);
 }
