@@ -65,6 +65,20 @@ impl Marks {
     }
 }
 
+/// How the current schema answers a statement, a line for each step.
+#[cfg(test)]
+pub(crate) fn plan(statement: &str) -> String {
+    let mut connection = Connection::open_in_memory().unwrap();
+    migrate(&mut connection).unwrap();
+    let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {statement}")).unwrap();
+    let mut rows = plan.raw_query();
+    let mut lines = Vec::new();
+    while let Some(row) = rows.next().unwrap() {
+        lines.push(row.get::<_, String>("detail").unwrap());
+    }
+    lines.join("\n")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -211,18 +211,7 @@ fn filter_values(filter: &RecordFilter) -> Outcome<Params> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn plan(statement: &str) -> String {
-        let mut connection = Connection::open_in_memory().unwrap();
-        crate::migrate::migrate(&mut connection).unwrap();
-        let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {statement}")).unwrap();
-        let mut rows = plan.raw_query();
-        let mut lines = Vec::new();
-        while let Some(row) = rows.next().unwrap() {
-            lines.push(row.get::<_, String>("detail").unwrap());
-        }
-        lines.join("\n")
-    }
+    use crate::migrate::plan;
 
     #[test]
     fn a23_lookup_goes_through_the_index_of_task_keys() {

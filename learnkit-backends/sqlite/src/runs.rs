@@ -126,18 +126,7 @@ impl Cursor {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn plan(statement: &str) -> String {
-        let mut connection = Connection::open_in_memory().unwrap();
-        crate::migrate::migrate(&mut connection).unwrap();
-        let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {statement}")).unwrap();
-        let mut rows = plan.raw_query();
-        let mut lines = Vec::new();
-        while let Some(row) = rows.next().unwrap() {
-            lines.push(row.get::<_, String>("detail").unwrap());
-        }
-        lines.join("\n")
-    }
+    use crate::migrate::plan;
 
     #[test]
     fn runs_of_a_task_go_through_its_index_and_all_runs_through_their_times() {
