@@ -153,13 +153,6 @@ impl ToolSet {
         self.with(FnTool { name: name.into(), annotations, call })
     }
 
-    /// Adds a shared tool; a tool of the same name is replaced.
-    #[must_use]
-    pub fn with_shared(mut self, tool: Arc<dyn Tool>) -> Self {
-        self.0.insert(tool.name().to_owned(), tool);
-        self
-    }
-
     /// A tool by name.
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         self.0.get(name)

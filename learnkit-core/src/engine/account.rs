@@ -30,7 +30,7 @@ pub(super) fn stored_run(kit: &LearnKit, ended: &Ended, outcome: &Outcome, answe
         tenant: kit.inner.tenant.clone(),
         scope: kit.inner.reader.scope.clone(),
         agent: ended.agent.clone(),
-        task: kit.task_link(&ended.task),
+        task: kit.link(&ended.task),
         text: mask_text(ended.task.text()).text,
         mode: if unfinished { Mode::Guide } else { state.mode },
         reason: if unfinished { "the plan of the replay was not carried out".to_owned() } else { state.reason.clone() },

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 
-use super::execute::{Request, execute};
+use super::execute::execute_planned;
 use super::session::{Decision, Session, SessionOptions, View};
 use super::{LearnKit, Outcome, Run, RunReport};
 use crate::error::BoxError;
@@ -115,11 +115,7 @@ where
         let view = View { tools: Some(&manifest), can_synthesize: self.synthesizer.is_some() };
         loop {
             match session.decide(&view).await {
-                Decision::Replay(calls) => {
-                    let annotations = |tool: &str| manifest.get(tool).copied().unwrap_or_default();
-                    let requests = calls.iter().map(|call| Request::planned(call, annotations(&call.tool))).collect();
-                    execute(session, tools, requests).await;
-                }
+                Decision::Replay(calls) => execute_planned(session, tools, &manifest, &calls).await,
                 Decision::Synthesize { done } => self.synthesize(session, done).await,
                 Decision::Answer { text, .. } => return Some(text),
                 Decision::Forward { .. } => return None,

@@ -3,11 +3,11 @@
 use std::cmp::Reverse;
 
 use super::LearnKit;
-use crate::backend::{AgentFilter, ExactQuery, Scored};
+use crate::backend::{AgentFilter, Scored};
 use crate::classify::{Classification, HeuristicClassifier};
 use crate::hash::Fingerprint;
 use crate::lifecycle::may_replay;
-use crate::record::{Record, RunId, TaskLink};
+use crate::record::{Record, RunId};
 use crate::replay::preflight;
 use crate::retrieve::{Playbook, RetrievalRequest, compose};
 use crate::run::{CandidateNote, Mode};
@@ -110,11 +110,7 @@ impl LearnKit {
 
     /// Looks the exact task up in every readable scope and judges what is there.
     async fn exact(&self, task: &Task, tools: Option<&ToolManifest>) -> Result<Exact> {
-        let query = ExactQuery {
-            tenant: self.inner.tenant.clone(),
-            keys: self.keys(task),
-            canonical: self.link(task).canonical,
-        };
+        let query = self.exact_query(task);
         let found = self.within("lookup", self.inner.store.records.lookup(&query)).await?;
         let mut found: Vec<Record> = found.into_iter().filter(|record| record.procedure().is_some()).collect();
         found.sort_by_key(|record| {
@@ -155,7 +151,15 @@ impl LearnKit {
     /// What the task is about, with the declared agent as a domain; never fails.
     pub(super) async fn classify(&self, task: &Task) -> Classification {
         let asked = self.within("classify", self.inner.classifier.classify(task)).await;
-        let mut classification = asked.unwrap_or_else(|_| HeuristicClassifier.classify_text(task.text()));
+        asked.map_or_else(|_| self.classify_offline(task), |classification| self.with_declared(classification))
+    }
+
+    /// The same without waiting for anybody.
+    pub(super) fn classify_offline(&self, task: &Task) -> Classification {
+        self.with_declared(HeuristicClassifier.classify_text(task.text()))
+    }
+
+    fn with_declared(&self, mut classification: Classification) -> Classification {
         classification.domains.insert(self.agent.to_string(), 1.0);
         classification
     }
@@ -183,11 +187,6 @@ impl LearnKit {
         let hash = Fingerprint::new("holdout").part(run.as_str()).hex();
         let share = hash.get(..8).and_then(|digits| u32::from_str_radix(digits, 16).ok()).unwrap_or(u32::MAX);
         f64::from(share) / f64::from(u32::MAX) < self.inner.settings.holdout_rate
-    }
-
-    /// The link of a task for the run store.
-    pub(super) fn task_link(&self, task: &Task) -> TaskLink {
-        self.link(task)
     }
 }
 

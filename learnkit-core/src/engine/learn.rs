@@ -3,13 +3,12 @@
 use jiff::Timestamp;
 
 use super::account::{Answer, stored_run};
-use super::library::trace_id;
+use super::library::{MAX_ATTEMPTS, trace_id};
 use super::session::State;
 use super::{LearnKit, RunReport};
 use crate::backend::{Batch, Committed, Put, PutMode};
-use crate::classify::HeuristicClassifier;
 use crate::lifecycle::{Event, apply};
-use crate::procedure::{Distilled, Procedure, Source, distil};
+use crate::procedure::{Distilled, Procedure, Source, distil_without};
 use crate::record::{
     AgentName, Confidence, Content, Failure, Kind, Origin, Provenance, Record, RecordId, RunId, Skill, TaskLink, Trace,
     Trust,
@@ -18,9 +17,6 @@ use crate::run::short_reason;
 use crate::run::{AnswerSource, GateSource, LearnedNote, StoredRun, ToolCall, Verdict};
 use crate::secret::Secrets;
 use crate::{BoxError, Error, ErrorKind, Result, Task};
-
-/// A record that changes under our hands is read again at most so often.
-const MAX_ATTEMPTS: usize = 64;
 
 /// What the host knows at the end of a run.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -138,6 +134,7 @@ struct Lesson<'a> {
     ended: &'a Ended,
     outcome: &'a Outcome,
     now: Timestamp,
+    secrets: Secrets,
     answer: Option<String>,
     run: StoredRun,
     /// Records to change, with what happened to them.
@@ -158,8 +155,18 @@ impl<'a> Lesson<'a> {
         };
         let now = kit.now();
         let run = stored_run(kit, ended, outcome, Answer { text: answer.as_deref(), source });
-        let mut lesson =
-            Self { kit, ended, outcome, now, answer, run, events: Vec::new(), procedure: None, failure: None };
+        let mut lesson = Self {
+            kit,
+            ended,
+            outcome,
+            now,
+            secrets: Secrets::of_calls(&ended.calls),
+            answer,
+            run,
+            events: Vec::new(),
+            procedure: None,
+            failure: None,
+        };
         lesson.judge();
         lesson
     }
@@ -229,7 +236,7 @@ impl<'a> Lesson<'a> {
             run: &self.run.id,
             stored_result_bytes,
         };
-        match distil(&source) {
+        match distil_without(&source, &self.secrets) {
             Distilled::Procedure(procedure) => self.procedure = Some(*procedure),
             Distilled::Nothing(_) => self.run.warnings.push("nothing captured: no call is left to keep".to_owned()),
         }
@@ -243,13 +250,13 @@ impl<'a> Lesson<'a> {
         }
         let outer = self.ended.calls.iter().filter(|call| call.parent.is_none());
         let productive: Vec<&str> = outer.filter(|call| call.is_productive()).map(|call| call.tool.as_str()).collect();
+        // What this run teaches anew is not credited a second time.
+        let own = self.procedure.as_ref().map(|procedure| skill_id(&self.run.task, procedure));
         let guidance = &self.ended.state.guidance;
         for scored in guidance.records.iter().filter(|scored| guidance.playbook.records.contains(&scored.item.id)) {
             let Some(procedure) = scored.item.procedure() else { continue };
             let tools = procedure.tools();
-            // What this run teaches anew is not credited a second time.
-            let is_own = self.procedure.as_ref().is_some_and(|own| skill_id(&self.run.task, own) == scored.item.id);
-            if !is_own && !tools.is_empty() && productive.starts_with(&tools) {
+            if own.as_ref() != Some(&scored.item.id) && !tools.is_empty() && productive.starts_with(&tools) {
                 self.run.used.push(scored.item.id.clone());
                 self.events.push((scored.item.id.clone(), event.clone()));
             }
@@ -310,9 +317,8 @@ impl<'a> Lesson<'a> {
     /// Takes out secrets that stand where neither a key name nor a shape gives them away. Only free
     /// text is touched: never an id, a name, a key or a status.
     fn scrubbed(&self, mut batch: Batch) -> Batch {
-        let secrets = Secrets::of_calls(&self.ended.calls);
-        if !secrets.is_empty() {
-            let scrub = |text: &mut String| secrets.scrub(text);
+        if !self.secrets.is_empty() {
+            let scrub = |text: &mut String| self.secrets.scrub(text);
             batch.puts.iter_mut().for_each(|put| put.record.each_text(&scrub));
             batch.run.iter_mut().for_each(|run| run.each_text(&scrub));
         }
@@ -379,15 +385,15 @@ impl<'a> Lesson<'a> {
         let change;
         if let Some(put) = self.pending(&id, puts).await? {
             put.record.content = Content::Failure(failure);
-            change = apply(&mut put.record, &Event::PlannedAgain(Trust::Unverified), now);
+            apply(&mut put.record, &Event::PlannedAgain(Trust::Unverified), now);
+            change = "failed the same way again";
         } else {
             let mut record = self.new_record(id.clone(), Content::Failure(failure));
             record.task = Some(self.run.task.clone());
             puts.push(Put { record, mode: PutMode::Create });
-            change = "learned".to_owned();
+            change = "learned";
         }
-        let change = if change == "learned" { change } else { "failed the same way again".to_owned() };
-        self.run.learned.push(LearnedNote { id, kind: Kind::Failure, change });
+        self.run.learned.push(LearnedNote { id, kind: Kind::Failure, change: change.to_owned() });
         Ok(())
     }
 
@@ -432,11 +438,7 @@ impl<'a> Lesson<'a> {
         };
         let mut record = Record::new(id, origin, content);
         let known = self.ended.state.guidance.classification.clone();
-        let classification = known.unwrap_or_else(|| {
-            let mut classification = HeuristicClassifier.classify_text(self.ended.task.text());
-            classification.domains.insert(self.run.agent.to_string(), 1.0);
-            classification
-        });
+        let classification = known.unwrap_or_else(|| self.kit.classify_offline(&self.ended.task));
         record.domains = classification.domains;
         record.task_type = classification.task_type;
         record
@@ -450,7 +452,7 @@ impl<'a> Lesson<'a> {
 }
 
 /// The id of a procedure of a task: the same calls for the same task are one record.
-pub(super) fn skill_id(task: &TaskLink, procedure: &Procedure) -> RecordId {
+fn skill_id(task: &TaskLink, procedure: &Procedure) -> RecordId {
     RecordId::derived("skill", &[task.key.as_str(), &procedure.signature()])
 }
 

@@ -10,7 +10,7 @@ use crate::run::StoredRun;
 use crate::{Error, ErrorKind, Result};
 
 /// A record that changes under our hands is read again at most so often.
-const MAX_ATTEMPTS: usize = 64;
+pub(super) const MAX_ATTEMPTS: usize = 64;
 /// Records are looked through in pages of this size.
 pub(super) const PAGE: usize = 500;
 

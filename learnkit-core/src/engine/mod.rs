@@ -39,7 +39,7 @@ pub use report::RunReport;
 pub use run::Run;
 pub use session::{Decision, Session, SessionOptions, View};
 
-use crate::backend::Store;
+use crate::backend::{ExactQuery, Store};
 use crate::classify::Classifier;
 use crate::clock::Clock;
 use crate::config::Settings;
@@ -112,10 +112,7 @@ impl LearnKit {
 
     /// The key of a task as this memory writes it.
     pub fn key(&self, task: &Task) -> TaskKey {
-        self.keys(task)
-            .into_iter()
-            .next()
-            .unwrap_or_else(|| TaskKey::of(task, &self.identity(&self.inner.reader.scope)))
+        TaskKey::of(task, &self.identity(&self.inner.reader.scope))
     }
 
     /// Finishes what was left behind: runs whose handle was dropped are stored as cancelled.
@@ -138,15 +135,23 @@ impl LearnKit {
         Identity { tenant: self.inner.tenant.clone(), scope: scope.clone(), agent: self.agent.clone() }
     }
 
-    /// The keys of a task in every readable scope, narrowest first; the first is the one written.
-    fn keys(&self, task: &Task) -> Vec<TaskKey> {
+    /// What a lookup of the exact task asks: its keys in every readable scope, narrowest first.
+    fn exact_query(&self, task: &Task) -> ExactQuery {
+        let canonical = task.canonical();
         let scopes = self.inner.reader.readable();
-        scopes.iter().map(|scope| TaskKey::of(task, &self.identity(scope))).collect()
+        let key = |scope| TaskKey::of_canonical(task, &canonical, &self.identity(scope));
+        ExactQuery {
+            tenant: self.inner.tenant.clone(),
+            keys: scopes.iter().map(key).collect(),
+            canonical: crate::secret::mask_text(&canonical).text,
+        }
     }
 
     /// The key and canonical text as they are stored.
     fn link(&self, task: &Task) -> TaskLink {
-        TaskLink { key: self.key(task), canonical: crate::secret::mask_text(&task.canonical()).text }
+        let canonical = task.canonical();
+        let key = TaskKey::of_canonical(task, &canonical, &self.identity(&self.inner.reader.scope));
+        TaskLink { key, canonical: crate::secret::mask_text(&canonical).text }
     }
 
     /// Waits for the store at most as long as the settings allow.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 
-use super::execute::{Request, execute};
+use super::execute::{execute, execute_planned};
 use super::session::{Decision, Session, SessionOptions, View};
 use super::{LearnKit, Outcome, RunReport};
 use crate::error::BoxError;
@@ -139,9 +139,7 @@ impl React<'_> {
         loop {
             match self.session.decide(&view).await {
                 Decision::Replay(calls) => {
-                    let requests =
-                        calls.iter().map(|call| Request::planned(call, self.annotations(&call.tool))).collect();
-                    execute(self.session, self.tools, requests).await;
+                    execute_planned(self.session, self.tools, &self.manifest, &calls).await;
                 }
                 Decision::Answer { text, .. } => return Ok(Outcome::answered(text)),
                 Decision::Synthesize { .. } => self.synthesize().await,
@@ -156,10 +154,6 @@ impl React<'_> {
                 }
             }
         }
-    }
-
-    fn annotations(&self, tool: &str) -> crate::tool::ToolAnnotations {
-        self.manifest.get(tool).copied().unwrap_or_default()
     }
 
     fn turn(&self, playbook: String, answer_only: bool) -> PlanningTurn<'_> {
@@ -183,14 +177,11 @@ impl React<'_> {
         }
         // Calls of one reply belong together, however fast each of them is.
         let group = (reply.tool_calls.len() > 1).then(|| self.session.tracker().fresh_group());
-        let requests = reply.tool_calls.into_iter().map(|request| Request {
-            draft: CallDraft::new(&request.tool, request.arguments.clone())
-                .with_annotations(self.annotations(&request.tool))
-                .with_group(group),
-            tool: request.tool,
-            arguments: request.arguments,
+        let drafts = reply.tool_calls.into_iter().map(|request| {
+            let annotations = self.manifest.get(&request.tool).copied().unwrap_or_default();
+            CallDraft::new(request.tool, request.arguments).with_annotations(annotations).with_group(group)
         });
-        execute(self.session, self.tools, requests.collect()).await;
+        execute(self.session, self.tools, drafts.collect()).await;
         Ok(None)
     }
 }

@@ -174,7 +174,7 @@ impl Session {
     /// The playbook text; empty when memory has nothing to say.
     pub fn playbook(&self) -> String {
         let state = self.caught_up();
-        self.playbook_text(&state)
+        playbook_text(&state, &self.done(&state))
     }
 
     /// Says that planning calls are counted here; until then the figure is absent.
@@ -287,7 +287,7 @@ impl Session {
     fn forward(&self) -> Decision {
         let mut state = lock(&self.state);
         let done = self.done(&state);
-        let playbook = self.playbook_text(&state);
+        let playbook = playbook_text(&state, &done);
         let reason = state.reason.clone();
         state.note(self.tracker.call_count(), "forward", &reason);
         Decision::Forward { playbook, done, reason }
@@ -296,18 +296,10 @@ impl Session {
     /// The calls that a stopped replay has made.
     fn done(&self, state: &State) -> Vec<ToolCall> {
         let stopped = state.replay.as_ref().is_some_and(|(_, replay)| replay.stopped().is_some());
-        let made = self.tracker.calls().into_iter().take(if stopped { state.seen } else { 0 });
-        outer(made.collect())
-    }
-
-    fn playbook_text(&self, state: &State) -> String {
-        let done = render_done(&self.done(state));
-        let block = &state.guidance.playbook.text;
-        match (block.is_empty(), done.is_empty()) {
-            (_, true) => block.clone(),
-            (true, false) => done,
-            (false, false) => format!("{block}\n{done}"),
+        if !stopped {
+            return Vec::new();
         }
+        outer(self.tracker.calls().into_iter().take(state.seen).collect())
     }
 
     /// The state after the replay has looked at every settled call.
@@ -473,6 +465,17 @@ impl State {
             candidates: Vec::<CandidateNote>::new(),
         };
         self.decisions.push(note);
+    }
+}
+
+/// The playbook and, after a hand-over, the calls that are done.
+fn playbook_text(state: &State, done: &[ToolCall]) -> String {
+    let done = render_done(done);
+    let block = &state.guidance.playbook.text;
+    match (block.is_empty(), done.is_empty()) {
+        (_, true) => block.clone(),
+        (true, false) => done,
+        (false, false) => format!("{block}\n{done}"),
     }
 }
 

@@ -49,7 +49,12 @@ pub enum Distilled {
 
 /// Makes a procedure of a run.
 pub fn distil(source: &Source<'_>) -> Distilled {
-    let mut draft = Draft::of(source);
+    distil_without(source, &Secrets::of_calls(source.calls))
+}
+
+/// Makes a procedure of a run whose secrets are known already.
+pub(crate) fn distil_without(source: &Source<'_>, secrets: &Secrets) -> Distilled {
+    let mut draft = Draft::of(source, secrets);
     draft.drop_idle_exploration();
     if draft.kept.is_empty() {
         return Distilled::Nothing(draft.dropped);
@@ -59,7 +64,7 @@ pub fn distil(source: &Source<'_>) -> Distilled {
 
 struct Draft<'a> {
     source: &'a Source<'a>,
-    secrets: Secrets,
+    secrets: &'a Secrets,
     given: Given,
     kept: Vec<Kept<'a>>,
     dropped: Vec<Dropped>,
@@ -79,8 +84,7 @@ struct Kept<'a> {
 }
 
 impl<'a> Draft<'a> {
-    fn of(source: &'a Source<'a>) -> Self {
-        let secrets = Secrets::of_calls(source.calls);
+    fn of(source: &'a Source<'a>, secrets: &'a Secrets) -> Self {
         let given = Given::of(std::iter::once(source.task).chain(source.parameters.values().map(String::as_str)));
         let mut draft = Self { source, secrets, given, kept: Vec::new(), dropped: Vec::new(), guide_only: Vec::new() };
         let mut results = Results::default();
@@ -211,7 +215,7 @@ impl<'a> Draft<'a> {
     fn answer(&self) -> Option<String> {
         let answer = self.source.answer.filter(|answer| !answer.trim().is_empty())?;
         let is_first_turn = self.source.calls.iter().all(|call| call.turn == 0);
-        (is_first_turn && !self.secrets.are_in(answer) && mask_text(answer).found == 0).then(|| answer.to_owned())
+        (is_first_turn && !self.secrets.are_in(answer)).then(|| answer.to_owned())
     }
 
     fn refuse_what_cannot_replay(&mut self) {

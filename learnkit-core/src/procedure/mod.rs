@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use distil::distil_without;
 pub use distil::{Distilled, Source, distil};
 pub(crate) use guard::Results;
 pub use guard::{Check, Guard, Holds, Place};

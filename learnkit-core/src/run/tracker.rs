@@ -55,6 +55,16 @@ impl CallDraft {
         self
     }
 
+    /// The tool.
+    pub(crate) fn tool(&self) -> &str {
+        &self.tool
+    }
+
+    /// The arguments.
+    pub(crate) fn arguments(&self) -> &Arguments {
+        &self.arguments
+    }
+
     /// Marks a call that LearnKit planned.
     #[must_use]
     pub(crate) fn planned_by_memory(mut self) -> Self {

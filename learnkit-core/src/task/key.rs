@@ -34,12 +34,17 @@ impl TaskKey {
     ///
     /// Of a template the literal text and the *names* of its parameters count, not the values.
     pub fn of(task: &Task, identity: &Identity) -> Self {
+        Self::of_canonical(task, &task.canonical(), identity)
+    }
+
+    /// The key of a task whose canonical text is at hand, for several identities in a row.
+    pub(crate) fn of_canonical(task: &Task, canonical: &str, identity: &Identity) -> Self {
         let mut hash = Fingerprint::new(KEY_FORMAT)
             .part(identity.tenant.as_str())
             .part(&identity.scope.to_string())
             .part(identity.agent.as_str())
             .part(if task.template.is_some() { "template" } else { "text" })
-            .part(&task.canonical());
+            .part(canonical);
         for name in task.parameters.keys() {
             hash = hash.part(name);
         }
