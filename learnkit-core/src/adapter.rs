@@ -133,6 +133,6 @@ impl Tool for TrackedTool {
         }
         let draft = CallDraft::new(self.tool.name(), arguments.clone()).with_annotations(self.tool.annotations());
         let work = self.tool.call(arguments, context);
-        self.run.tracker().call_tool(draft, work, |output| self.tool.success_when(output)).await
+        self.run.tracker().call_judged(draft, work, |output| self.tool.success_when(output)).await
     }
 }

@@ -56,7 +56,7 @@ async fn execute_one(session: &Session, tools: &ToolSet, draft: CallDraft, earli
     };
     // The tracker holds the outcome, so the returned value has nothing to add.
     let recorded: Result<ToolOutput, BoxError> =
-        session.tracker().call_tool(draft, work, |output| tool.success_when(output)).await;
+        session.tracker().call_judged(draft, work, |output| tool.success_when(output)).await;
     drop(recorded);
 }
 

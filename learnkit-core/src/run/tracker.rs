@@ -123,31 +123,30 @@ impl ToolTracker {
         T: Clone + Into<ToolOutput>,
         E: std::fmt::Display,
     {
-        let pending = self.begin(draft);
-        let place = (self.address(), pending.index);
-        let result = Nested { place, work: Box::pin(work) }.await;
-        match &result {
-            Ok(output) => pending.finish(output.clone().into(), None),
-            Err(error) => pending.fail(error.to_string()),
-        }
-        result
+        self.call_judged(draft, work, |_| None).await
     }
 
-    /// Runs a tool's call and records it; the tool's own word on the result counts.
-    pub(crate) async fn call_tool<F>(
+    /// The same, where the tool's own word on the result counts too.
+    pub(crate) async fn call_judged<F, T, E>(
         &self,
         draft: CallDraft,
         work: F,
         success_when: impl Fn(&ToolOutput) -> Option<bool>,
-    ) -> Result<ToolOutput, BoxError>
+    ) -> Result<T, E>
     where
-        F: Future<Output = Result<ToolOutput, BoxError>> + Send,
+        F: Future<Output = Result<T, E>> + Send,
+        T: Clone + Into<ToolOutput>,
+        E: std::fmt::Display,
     {
         let pending = self.begin(draft);
         let place = (self.address(), pending.index);
         let result = Nested { place, work: Box::pin(work) }.await;
         match &result {
-            Ok(output) => pending.finish(output.clone(), success_when(output)),
+            Ok(output) => {
+                let output = output.clone().into();
+                let word = success_when(&output);
+                pending.finish(output, word);
+            }
             Err(error) => pending.fail(error.to_string()),
         }
         result
