@@ -11,7 +11,6 @@ use jiff::Timestamp;
 
 use super::{Arguments, CallStatus, ToolCall, ToolOutput, outcome_score};
 use crate::clock::Clock;
-use crate::error::BoxError;
 use crate::tool::ToolAnnotations;
 
 thread_local! {
@@ -144,8 +143,8 @@ impl ToolTracker {
         match &result {
             Ok(output) => {
                 let output = output.clone().into();
-                let word = success_when(&output);
-                pending.finish(output, word);
+                let success = success_when(&output);
+                pending.finish(output, success);
             }
             Err(error) => pending.fail(error.to_string()),
         }
@@ -336,6 +335,7 @@ impl Drop for Entered {
 mod tests {
     use super::*;
     use crate::clock::SystemClock;
+    use crate::error::BoxError;
     use serde_json::json;
 
     fn tracker() -> ToolTracker {
