@@ -274,7 +274,8 @@ impl Maintained {
     }
 }
 
-/// Applies the passing of time. Doing it twice at one time changes nothing the second time.
+/// Applies the passing of time, and changes nothing else than it says. Doing it twice at one time
+/// changes nothing the second time.
 pub fn maintain(record: &mut Record, plan: &MaintenancePlan, now: Timestamp) -> Maintained {
     let mut done = Maintained::default();
     if record.pinned {
@@ -301,10 +302,13 @@ fn decay(record: &mut Record, plan: &MaintenancePlan, now: Timestamp) -> bool {
     let Ok(decayed_to) = anchor.checked_add(SignedDuration::from_hours(weeks * 24 * 7)) else { return false };
     #[expect(clippy::cast_precision_loss, reason = "weeks stay far below 2^52")]
     let loss = plan.decay_rate * weeks as f64;
-    let before = record.confidence;
-    record.confidence = before.lowered(loss);
-    record.last_decayed = Some(decayed_to);
-    record.confidence < before
+    let lowered = record.confidence.lowered(loss);
+    let falls = lowered < record.confidence;
+    if falls {
+        record.confidence = lowered;
+        record.last_decayed = Some(decayed_to);
+    }
+    falls
 }
 
 fn expire(record: &mut Record, now: Timestamp) -> bool {

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use learnkit_core::registry::OpenMode;
 use learnkit_core::{Error, ErrorKind, Result};
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::error::{Fault, Outcome, explain};
@@ -28,6 +29,8 @@ pub(crate) enum Location {
 pub(crate) struct Connections {
     pub(crate) writer: Connection,
     pub(crate) readers: Vec<Connection>,
+    /// Reads single rows where they are asked for, and never waits.
+    pub(crate) near: Option<Connection>,
 }
 
 impl Location {
@@ -61,7 +64,7 @@ fn open_memory(mode: OpenMode) -> Result<Connections> {
         let mut writer = Connection::open_in_memory()?;
         writer.set_prepared_statement_cache_capacity(STATEMENTS);
         migrate(&mut writer)?;
-        Ok(Connections { writer, readers: Vec::new() })
+        Ok(Connections { writer, readers: Vec::new(), near: None })
     };
     open().map_err(explain)
 }
@@ -88,7 +91,9 @@ fn open_file(path: &Path, mode: OpenMode) -> Outcome<Connections> {
     writer.pragma_update(None, "secure_delete", true)?;
     migrate(&mut writer)?;
     let readers = (0..READERS).map(|_| open_reader(path)).collect::<Outcome<_>>()?;
-    Ok(Connections { writer, readers })
+    let near = open_reader(path)?;
+    near.busy_timeout(Duration::ZERO)?;
+    Ok(Connections { writer, readers, near: Some(near) })
 }
 
 fn open_reader(path: &Path) -> Outcome<Connection> {
@@ -100,6 +105,8 @@ fn open_reader(path: &Path) -> Outcome<Connection> {
 fn connect(path: &Path, flags: OpenFlags) -> Outcome<Connection> {
     let connection = Connection::open_with_flags(path, flags).map_err(|error| denied(path).unwrap_or(error.into()))?;
     connection.busy_timeout(BUSY)?;
+    // Without it SQLite plans a statement anew when its parameters change, at several times the cost of a lookup.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     Ok(connection)
 }

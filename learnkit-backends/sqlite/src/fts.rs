@@ -1,20 +1,21 @@
 //! The full-text index: text becomes terms, and a query becomes quoted terms, here and nowhere else.
 
 use learnkit_core::record::SearchText;
-use learnkit_core::text::{query_terms, terms};
+use learnkit_core::text::terms;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::error::Outcome;
 
-/// A query in FTS5's language that finds any term of a text; absent without a term.
+/// A query in FTS5's language that finds any of the terms; absent without a term.
 ///
 /// FTS5 reads `-`, `:`, `*`, `^`, `NOT` and the like as syntax, so every term is quoted.
-pub(crate) fn match_any(text: &str) -> Option<String> {
-    let quoted: Vec<String> = query_terms(text).iter().map(|term| quote(term)).collect();
+pub(crate) fn any_of<'a>(terms: impl Iterator<Item = &'a str>) -> Option<String> {
+    let quoted: Vec<String> = terms.map(quote).collect();
     if quoted.is_empty() { None } else { Some(quoted.join(" OR ")) }
 }
 
-fn quote(term: &str) -> String {
+/// A query that finds one term.
+pub(crate) fn quote(term: &str) -> String {
     format!("\"{}\"", term.replace('"', "\"\""))
 }
 
@@ -64,8 +65,14 @@ pub(crate) fn remove(connection: &Connection, row: i64) -> Outcome<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use learnkit_core::text::query_terms;
     use proptest::prelude::*;
+
+    use super::*;
+
+    fn match_any(text: &str) -> Option<String> {
+        any_of(query_terms(text).iter().map(String::as_str))
+    }
 
     fn database() -> Connection {
         let mut connection = Connection::open_in_memory().unwrap();

@@ -7,9 +7,11 @@ mod connection;
 mod error;
 mod fts;
 mod migrate;
+mod near;
 mod records;
 mod row;
 mod runs;
+mod search;
 mod store;
 mod workers;
 

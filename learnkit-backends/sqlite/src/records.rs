@@ -2,18 +2,20 @@
 
 use std::sync::LazyLock;
 
+use jiff::Timestamp;
 use learnkit_core::backend::{
-    AgentFilter, ExactQuery, Page, Put, RecordFilter, ScanRequest, Scored, SearchQuery, SkippedRow,
+    AgentFilter, ExactQuery, MaintainedPage, MaintenanceReport, Page, Put, RecordFilter, ScanRequest, SkippedRow,
 };
+use learnkit_core::lifecycle::{self, MaintenancePlan};
 use learnkit_core::record::{Record, RecordId, Revision, SCHEMA_VERSION, Tenant};
-use rusqlite::{Connection, OptionalExtension as _, Row, named_params, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, named_params};
 
 use crate::error::Outcome;
 use crate::fts;
 use crate::row::{Params, corrupt, decode, encode, limit, nanoseconds, optional};
 
 /// What a record must meet; a parameter that is null asks for nothing.
-const FILTER: &str = "records.tenant = :tenant
+pub(crate) const FILTER: &str = "records.tenant = :tenant
     AND (:scopes IS NULL OR scope IN (SELECT value FROM json_each(:scopes)))
     AND (:kinds IS NULL OR kind IN (SELECT value FROM json_each(:kinds)))
     AND (:only IS NULL OR agent = :only)
@@ -21,17 +23,6 @@ const FILTER: &str = "records.tenant = :tenant
     AND (status IN (SELECT value FROM json_each(:statuses)) OR (status = 'probation' AND scope = :probation_in))
     AND (:least IS NULL OR confidence >= :least)
     AND (:now IS NULL OR expires IS NULL OR expires > :now)";
-
-/// The cross join keeps the order: the index first, then the rows it found.
-/// Only row numbers are sorted; the bodies of the best are read afterwards.
-static SEARCH: LazyLock<String> = LazyLock::new(|| {
-    format!(
-        "SELECT records.row, -bm25(records_fts, 2.0, 3.0, 1.0) AS score
-         FROM records_fts CROSS JOIN records ON records.row = records_fts.rowid
-         WHERE records_fts MATCH :match AND {FILTER}
-         ORDER BY score DESC, records.id"
-    )
-});
 
 static SCAN: LazyLock<String> =
     LazyLock::new(|| format!("SELECT body, id FROM records WHERE {FILTER} AND id > :after ORDER BY id LIMIT :limit"));
@@ -115,28 +106,10 @@ pub(crate) fn lookup(connection: &Connection, query: &ExactQuery) -> Outcome<Vec
     Ok(found)
 }
 
-/// The most relevant records.
-pub(crate) fn search(connection: &Connection, query: &SearchQuery) -> Outcome<Vec<Scored<Record>>> {
-    let Some(text) = fts::match_any(&query.text) else { return Ok(Vec::new()) };
-    let mut values = filter_values(&query.filter)?;
-    values.push((":match", text.into()));
-    let mut ranked = connection.prepare_cached(&SEARCH)?;
-    let mut ranked = ranked.query(values.as_slice())?;
-    let mut found = Vec::new();
-    while found.len() < query.limit
-        && let Some(row) = ranked.next()?
-    {
-        let (number, score): (i64, f64) = (row.get(0)?, row.get(1)?);
-        if let Some(item) = ranked_record(connection, number)? {
-            found.push(Scored { item, score });
-        }
-    }
-    Ok(found)
-}
-
-fn ranked_record(connection: &Connection, number: i64) -> Outcome<Option<Record>> {
+/// The record of a row, if it can be read.
+pub(crate) fn by_row(connection: &Connection, row: i64) -> Outcome<Option<Record>> {
     let mut statement = connection.prepare_cached("SELECT body, id FROM records WHERE row = ?1")?;
-    let mut rows = statement.query(params![number])?;
+    let mut rows = statement.query([row])?;
     let Some(row) = rows.next()? else { return Ok(None) };
     match read(row)? {
         Ok(record) => Ok(Some(record)),
@@ -173,6 +146,43 @@ pub(crate) fn scan(connection: &Connection, request: &ScanRequest) -> Outcome<Pa
     Ok(page)
 }
 
+/// Applies the passing of time to one page.
+pub(crate) fn maintain(
+    connection: &Connection,
+    request: &ScanRequest,
+    plan: &MaintenancePlan,
+    now: Timestamp,
+) -> Outcome<MaintainedPage> {
+    let Page { items, skipped, next } = scan(connection, request)?;
+    let mut done = MaintainedPage { report: MaintenanceReport { skipped, ..MaintenanceReport::default() }, next };
+    for mut record in items {
+        let change = lifecycle::maintain(&mut record, plan, now);
+        if change.is_change() {
+            record.revision = record.revision.next();
+            move_on(connection, &record)?;
+            done.report.count(change);
+        }
+    }
+    Ok(done)
+}
+
+/// Writes what age changes; what is indexed for search stays.
+fn move_on(connection: &Connection, record: &Record) -> Outcome<()> {
+    let mut statement = connection.prepare_cached(
+        "UPDATE records SET revision = :revision, status = :status, confidence = :confidence, body = :body
+         WHERE tenant = :tenant AND id = :id",
+    )?;
+    statement.execute(named_params! {
+        ":tenant": record.tenant.as_str(),
+        ":id": record.id.as_str(),
+        ":revision": record.revision.0,
+        ":status": record.status.as_str(),
+        ":confidence": record.confidence.get(),
+        ":body": encode(record)?,
+    })?;
+    Ok(())
+}
+
 /// The record of a row whose first column is the body.
 fn read(row: &Row<'_>) -> Outcome<Result<Record, String>> {
     Ok(decode::<Record>(row, 0)?.and_then(|record| match record.schema_version {
@@ -187,7 +197,7 @@ fn left_out(id: &str, reason: &str) {
     tracing::warn!(id, reason, "a stored record cannot be read and is left out");
 }
 
-fn filter_values(filter: &RecordFilter) -> Outcome<Params> {
+pub(crate) fn filter_values(filter: &RecordFilter) -> Outcome<Params> {
     let (only, except) = match &filter.agents {
         AgentFilter::Any => (None, None),
         AgentFilter::Only(agent) => (Some(agent.to_string()), None),
@@ -220,10 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn search_goes_through_the_text_index_and_scan_through_the_ids() {
-        let search = plan(&SEARCH);
-        assert!(search.starts_with("SCAN records_fts VIRTUAL TABLE"), "{search}");
-        assert!(search.contains("SEARCH records USING INTEGER PRIMARY KEY"), "{search}");
+    fn scan_goes_through_the_ids() {
         let scan = plan(&SCAN);
         assert!(scan.contains("SEARCH records USING INDEX sqlite_autoindex_records_1 (tenant=? AND id>?)"), "{scan}");
         assert!(!scan.contains("TEMP B-TREE"), "{scan}");

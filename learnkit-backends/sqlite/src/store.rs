@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
+use jiff::Timestamp;
 use learnkit_core::backend::{
-    BackendInfo, Batch, Capabilities, Committed, ExactQuery, MemoryBackend, Page, RunFilter, RunStore, ScanRequest,
-    Scored, SearchQuery,
+    BackendInfo, Batch, Capabilities, Committed, ExactQuery, MaintainedPage, MemoryBackend, Page, RunFilter, RunStore,
+    ScanRequest, Scored, SearchQuery,
 };
+use learnkit_core::lifecycle::MaintenancePlan;
 use learnkit_core::record::{Record, RecordId, RunId, Tenant};
 use learnkit_core::registry::OpenMode;
 use learnkit_core::run::StoredRun;
@@ -13,9 +15,10 @@ use learnkit_core::{Result, async_trait};
 use rusqlite::{Connection, TransactionBehavior};
 
 use crate::connection::{Connections, Location};
-use crate::error::Outcome;
+use crate::error::{Outcome, explain};
+use crate::near::Near;
 use crate::workers::{Workers, apart};
-use crate::{records, runs};
+use crate::{records, runs, search};
 
 /// Records and runs in one SQLite database.
 ///
@@ -36,6 +39,7 @@ use crate::{records, runs};
 #[derive(Debug)]
 pub struct SqliteStore {
     // Fields are dropped in this order: the writer closes last and empties the write-ahead log.
+    near: Option<Near>,
     readers: Option<Workers>,
     writer: Workers,
     location: Location,
@@ -68,13 +72,13 @@ impl SqliteStore {
     pub async fn open_with(path: impl Into<PathBuf>, mode: OpenMode) -> Result<Self> {
         let location = Location::parse(&path.into())?;
         let place = location.clone();
-        let Connections { writer, readers } = apart(move || place.open(mode)).await?;
+        let Connections { writer, readers, near } = apart(move || place.open(mode)).await?;
         let writer = Workers::start("learnkit-sqlite-writer", vec![writer])?;
         let readers = match readers {
             none if none.is_empty() => None,
             readers => Some(Workers::start("learnkit-sqlite-reader", readers)?),
         };
-        Ok(Self { readers, writer, location })
+        Ok(Self { near: near.map(Near::new), readers, writer, location })
     }
 
     async fn read<T: Send + 'static>(
@@ -84,6 +88,20 @@ impl SqliteStore {
     ) -> Result<T> {
         let readers = self.readers.as_ref().unwrap_or(&self.writer);
         readers.run(operation, |connection| job(connection)).await
+    }
+
+    /// Reads single rows on the spot where that needs no waiting, else on a reader.
+    async fn read_near<Q: Clone + Send + 'static, T: Send + 'static>(
+        &self,
+        operation: &'static str,
+        query: &Q,
+        job: fn(&Connection, &Q) -> Outcome<T>,
+    ) -> Result<T> {
+        if let Some(answer) = self.near.as_ref().and_then(|near| near.try_read(|connection| job(connection, query))) {
+            return answer.map_err(|fault| explain(fault).with_operation(operation));
+        }
+        let query = query.clone();
+        self.read(operation, move |connection| job(connection, &query)).await
     }
 
     /// Runs a job in a transaction that is committed when the job succeeds.
@@ -153,18 +171,22 @@ impl MemoryBackend for SqliteStore {
     }
 
     async fn lookup(&self, query: &ExactQuery) -> Result<Vec<Record>> {
-        let query = query.clone();
-        self.read("lookup", move |connection| records::lookup(connection, &query)).await
+        self.read_near("lookup", query, records::lookup).await
     }
 
     async fn search(&self, query: &SearchQuery) -> Result<Vec<Scored<Record>>> {
         let query = query.clone();
-        self.read("search", move |connection| records::search(connection, &query)).await
+        self.read("search", move |connection| search::search(connection, &query)).await
     }
 
     async fn scan(&self, request: &ScanRequest) -> Result<Page<Record>> {
         let request = request.clone();
         self.read("scan", move |connection| records::scan(connection, &request)).await
+    }
+
+    async fn maintain(&self, request: &ScanRequest, plan: &MaintenancePlan, now: Timestamp) -> Result<MaintainedPage> {
+        let (request, plan) = (request.clone(), *plan);
+        self.write("maintain", move |connection| records::maintain(connection, &request, &plan, now)).await
     }
 }
 

@@ -4,18 +4,22 @@
 //! calls them. `learnkit_core::testing::behaviour_suite!` checks every promise made here.
 
 mod capability;
+mod maintenance;
 mod query;
 
 use std::fmt::Debug;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use jiff::Timestamp;
 
 pub use capability::Capabilities;
+pub use maintenance::{MaintainedPage, MaintenanceReport};
 pub use query::{
     AgentFilter, ExactQuery, Page, RecordFilter, RunFilter, ScanRequest, Scored, SearchQuery, SkippedRow, Visibility,
 };
 
+use crate::lifecycle::MaintenancePlan;
 use crate::record::{Record, RecordId, Revision, RunId, Tenant};
 use crate::run::StoredRun;
 use crate::{Error, ErrorKind, Result};
@@ -162,6 +166,17 @@ pub trait MemoryBackend: Debug + Send + Sync + 'static {
     /// # Errors
     /// `Unavailable` when the store is out of reach.
     async fn scan(&self, request: &ScanRequest) -> Result<Page<Record>>;
+
+    /// Applies the passing of time to the records of one page: [`crate::lifecycle::maintain`].
+    ///
+    /// A record that somebody changes meanwhile is maintained as it is then. A store that can do a page
+    /// in one transaction overrides this; nothing but the speed may differ.
+    ///
+    /// # Errors
+    /// `Unavailable` when the store cannot be read or written; records maintained before that stay so.
+    async fn maintain(&self, request: &ScanRequest, plan: &MaintenancePlan, now: Timestamp) -> Result<MaintainedPage> {
+        maintenance::maintain_page(self, request, plan, now).await
+    }
 }
 
 /// A store of finished runs.

@@ -32,13 +32,13 @@ pub use inspect::Inspection;
 pub use inspect::{NearRecord, PlanLine};
 pub use learn::{Outcome, RunFailure};
 pub use library::Forgotten;
-pub use maintain::MaintenanceReport;
 pub use react::{Planner, PlannerReply, PlanningTurn, ReactOptions, ToolRequest, run_react_agent};
 pub use remember::Remembered;
 pub use report::RunReport;
 pub use run::Run;
 pub use session::{Decision, Session, SessionOptions, View};
 
+pub use crate::backend::MaintenanceReport;
 use crate::backend::{ExactQuery, Store};
 use crate::classify::Classifier;
 use crate::clock::Clock;

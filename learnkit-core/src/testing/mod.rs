@@ -122,6 +122,10 @@ macro_rules! __behaviour_cases {
                 scan_of_an_empty_tenant_is_empty,
                 f69_a_deleted_record_is_not_scanned,
             }
+            maintenance Nothing {
+                c8_every_record_ages_as_the_state_machine_says_and_only_once,
+                f70_maintenance_never_touches_another_tenant,
+            }
             runs Runs {
                 d21_a_run_reads_back_with_all_fields,
                 f23_a_run_is_stored_once,

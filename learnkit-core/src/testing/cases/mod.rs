@@ -6,6 +6,7 @@
 pub mod conditions;
 pub mod filters;
 pub mod lookups;
+pub mod maintenance;
 pub mod records;
 pub mod runs;
 pub mod scans;
