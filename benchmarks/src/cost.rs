@@ -1,35 +1,50 @@
-//! What the exact lookup costs beside the raw statement on the same file.
+//! What each operation costs beside a floor on the same data in the same run: SQLite itself, asked
+//! directly on this thread.
 
-use std::path::Path;
+mod floor;
+mod report;
 
-use comfy_table::Table;
-use learnkit::backend::{Batch, ExactQuery, Put, PutMode};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use learnkit::backend::{AgentFilter, Batch, ExactQuery, Put, PutMode};
+use learnkit::config::Settings;
 use learnkit::engine::{Decision, SessionOptions, View};
-use learnkit::procedure::{Distilled, Source, distil};
-use learnkit::record::{Content, Origin, Provenance, Record, RecordId, RunId, Skill, TaskLink};
-use learnkit::run::{STORED_RESULT_BYTES, ToolTracker};
-use learnkit::{BoxError, LearnKit, SystemClock, Task};
+use learnkit::record::Record;
+use learnkit::retrieve::RetrievalRequest;
+use learnkit::run::ToolTracker;
+use learnkit::{BoxError, Clock, LearnKit, SystemClock, Task};
 use serde_json::json;
 
+use self::floor::Floor;
+pub(crate) use self::report::Row;
+use crate::corpus::{self, Corpus};
 use crate::meter::{Cost, Meter};
 
 /// Each figure is the best of so many rounds, because other work on the machine only adds.
 const ROUNDS: usize = 5;
-/// Operations in a round.
-const OPERATIONS: usize = 2_000;
+/// Point reads in a round.
+const READS: usize = 2_000;
+/// Searches in a round.
+const SEARCHES: usize = 100;
+/// Records that a search for a playbook of eight asks for.
+const CANDIDATES: usize = 16;
+/// Stores beyond are only read, because writing to each takes minutes.
+const WRITTEN: usize = 100_000;
 
 /// What to measure.
 #[derive(Debug)]
 pub struct Options {
     /// Print one object as the last line.
     pub json: bool,
-    /// How many records the store holds.
+    /// How many records the stores hold.
     pub sizes: Vec<usize>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { json: false, sizes: vec![1_000, 10_000] }
+        Self { json: false, sizes: vec![1_000, 10_000, 100_000, 1_000_000] }
     }
 }
 
@@ -39,168 +54,232 @@ pub fn parse_sizes(text: &str) -> Result<Vec<usize>, BoxError> {
     if sizes.contains(&0) { Err("a size must be at least 1".into()) } else { Ok(sizes) }
 }
 
-/// One line of the result.
-struct Row {
-    name: &'static str,
-    n: usize,
-    cost: Cost,
-    floor: Cost,
-    /// The ratio that is aimed at.
-    bar: f64,
-}
-
-impl Row {
-    fn ratio(&self) -> f64 {
-        self.cost.cpu_us / self.floor.cpu_us
-    }
-}
-
 /// Measures and prints.
 pub async fn run(options: &Options) -> Result<(), BoxError> {
-    let mut rows = Vec::new();
+    let mut rows = vec![tracked_call()];
     for &n in &options.sizes {
+        rows.extend(Bench::fill(n).await?.rows().await?);
+    }
+    report::print(&rows, options.json);
+    Ok(())
+}
+
+/// A filled store, and SQLite itself on the same file.
+struct Bench {
+    memory: LearnKit,
+    path: PathBuf,
+    n: usize,
+    _folder: tempfile::TempDir,
+}
+
+/// The best of some rounds, of ours and of the floor.
+#[derive(Clone, Copy)]
+struct Best {
+    ours: Cost,
+    floor: Cost,
+}
+
+impl Bench {
+    async fn fill(n: usize) -> Result<Self, BoxError> {
         eprintln!("filling a store with {n} records");
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("cost.db");
-        let memory = LearnKit::builder().backend(format!("sqlite:{}", path.display())).build().await?;
-        fill(&memory, n).await?;
-        rows.extend(measure(&memory, &path, n).await?);
+        let memory = open(&path).await?;
+        let corpus = Corpus::of(&memory)?;
+        for chunk in (0..n).collect::<Vec<_>>().chunks(1_000) {
+            let puts = chunk.iter().map(|&n| Ok(Put { record: corpus.record(n)?, mode: PutMode::Create }));
+            let puts = puts.collect::<Result<Vec<_>, BoxError>>()?;
+            memory.store().records.commit(&Batch { puts, run: None }).await?;
+        }
+        Ok(Self { memory, path, n, _folder: folder })
     }
-    print(&rows, options.json);
-    Ok(())
-}
 
-fn task(n: usize) -> Task {
-    Task::new(format!("Build an active-user report for account {n} and mail it to the owner"))
-}
-
-async fn fill(memory: &LearnKit, n: usize) -> Result<(), BoxError> {
-    for chunk in (0..n).collect::<Vec<_>>().chunks(1_000) {
-        let puts = chunk.iter().map(|&n| Ok(Put { record: record(memory, n)?, mode: PutMode::Create }));
-        let puts = puts.collect::<Result<Vec<_>, BoxError>>()?;
-        memory.store().records.commit(&Batch { puts, run: None }).await?;
+    async fn rows(&self) -> Result<Vec<Row>, BoxError> {
+        eprintln!("measuring {} records", self.n);
+        let floor = Floor::open(&self.path, &self.memory)?;
+        let mut rows = self.lookups(&floor).await?;
+        rows.extend(self.searches(&floor).await?);
+        if self.n <= WRITTEN {
+            rows.push(self.puts(&floor).await?);
+            rows.push(self.decay().await?);
+        }
+        Ok(rows)
     }
-    Ok(())
-}
 
-/// A procedure of three calls, distilled as the engine does it.
-fn record(memory: &LearnKit, n: usize) -> Result<Record, BoxError> {
-    let task = task(n);
-    let tracker = ToolTracker::new(std::sync::Arc::new(SystemClock));
-    tracker.record("query", json!({"table": "users", "account": n}), json!([{"name": "Ann", "active": true}]));
-    tracker.record("format", json!({"fmt": "csv"}), "name\nAnn\n");
-    tracker.record("send_mail", json!({"to": format!("owner-{n}@example.org")}), json!({"queued": true}));
-    let run = RunId::fresh();
-    let calls = tracker.calls();
-    let source = Source {
-        task: task.text(),
-        parameters: task.parameters(),
-        calls: &calls,
-        answer: Some("The report is on its way."),
-        run: &run,
-        stored_result_bytes: STORED_RESULT_BYTES,
-    };
-    let Distilled::Procedure(procedure) = distil(&source) else { return Err("nothing was distilled".into()) };
-    let origin = Origin {
-        tenant: memory.tenant().clone(),
-        scope: memory.reader().scope.clone(),
-        agent: memory.agent().clone(),
-        provenance: Provenance { author: "benchmark".to_owned(), run: Some(run), model: None },
-        at: jiff::Timestamp::now(),
-    };
-    let content = Content::Skill(Skill::of_procedure(*procedure));
-    let mut record = Record::new(RecordId::new(format!("skill_{n:09}"))?, origin, content);
-    record.task = Some(TaskLink { key: memory.key(&task), canonical: task.canonical() });
-    Ok(record)
-}
+    fn row(&self, name: &'static str, best: Best, bar: f64) -> Row {
+        Row::beside(name, self.n, best.ours, best.floor, bar)
+    }
 
-async fn measure(memory: &LearnKit, path: &Path, n: usize) -> Result<Vec<Row>, BoxError> {
-    let mut best: [Option<Cost>; 3] = [None; 3];
-    for round in 0..ROUNDS {
-        let picks: Vec<usize> = (0..OPERATIONS).map(|at| (at * 7_919 + round * 104_729) % n).collect();
-        let costs = [floor(memory, path, &picks)?, lookup(memory, &picks).await?, arm(memory, &picks).await?];
-        for (best, cost) in best.iter_mut().zip(costs) {
-            if best.is_none_or(|best| cost.cpu_us < best.cpu_us) {
-                *best = Some(cost);
+    /// So many tasks, spread over the store, other ones in each round.
+    fn picks(&self, round: usize, count: usize) -> Vec<usize> {
+        (0..count).map(|at| (at * 7_919 + round * 104_729) % self.n).collect()
+    }
+
+    async fn lookups(&self, floor: &Floor<'_>) -> Result<Vec<Row>, BoxError> {
+        let (mut lookup, mut arm): (Option<Best>, Option<Best>) = (None, None);
+        for round in 0..ROUNDS {
+            let picks = self.picks(round, READS);
+            let raw = floor.lookup(&picks)?;
+            better(&mut lookup, self.lookup(&picks).await?, raw);
+            better(&mut arm, self.arm(&picks).await?, raw);
+        }
+        let rows = [("exact_lookup", lookup), ("exact_lookup_and_arm", arm)];
+        Ok(rows.into_iter().filter_map(|(name, best)| Some(self.row(name, best?, 2.0))).collect())
+    }
+
+    /// The store's own lookup.
+    async fn lookup(&self, picks: &[usize]) -> Result<Cost, BoxError> {
+        let query = |n: usize| ExactQuery {
+            tenant: self.memory.tenant().clone(),
+            keys: vec![self.memory.key(&corpus::task(n))],
+            canonical: corpus::task(n).canonical(),
+        };
+        let queries: Vec<ExactQuery> = picks.iter().map(|&n| query(n)).collect();
+        let meter = Meter::start();
+        for query in &queries {
+            if self.memory.store().records.lookup(query).await?.len() != 1 {
+                return Err("a record was not found".into());
             }
         }
+        Ok(meter.per(picks.len()))
     }
-    let [Some(floor), Some(lookup), Some(arm)] = best else { return Err("no round was measured".into()) };
-    Ok(vec![
-        Row { name: "exact_lookup", n, cost: lookup, floor, bar: 2.0 },
-        Row { name: "exact_lookup_and_arm", n, cost: arm, floor, bar: 2.0 },
-    ])
+
+    /// From the task to the first planned call: keys, lookup, choice, preflight, guards.
+    async fn arm(&self, picks: &[usize]) -> Result<Cost, BoxError> {
+        let tasks: Vec<Task> = picks.iter().map(|&n| corpus::task(n)).collect();
+        let meter = Meter::start();
+        for task in tasks {
+            let session = self.memory.session(task, SessionOptions::default())?;
+            let Decision::Replay(calls) = session.decide(&View::default()).await else {
+                return Err("an exact repeat was not replayed".into());
+            };
+            std::hint::black_box(calls);
+        }
+        Ok(meter.per(picks.len()))
+    }
+
+    async fn searches(&self, floor: &Floor<'_>) -> Result<Vec<Row>, BoxError> {
+        let (mut search, mut prepare, mut plain): (Option<Best>, Option<Best>, Option<Best>) = (None, None, None);
+        for round in 0..ROUNDS {
+            let picks = self.picks(round, SEARCHES);
+            let texts: Vec<String> = picks.into_iter().map(corpus::query).collect();
+            let ours = self.search(&texts).await?;
+            better(&mut search, ours, floor.search(&texts)?);
+            better(&mut prepare, self.prepare(&texts).await?, ours);
+            better(&mut plain, ours, floor.search_of_every_term(&texts)?);
+        }
+        let rows = [("search", search, 1.5), ("prepare_run", prepare, 3.0), ("search_beside_every_term", plain, 1.5)];
+        Ok(rows.into_iter().filter_map(|(name, best, bar)| Some(self.row(name, best?, bar))).collect())
+    }
+
+    /// The search behind a playbook.
+    async fn search(&self, texts: &[String]) -> Result<Cost, BoxError> {
+        let request = |text: &String| RetrievalRequest {
+            text: text.clone(),
+            domains: std::collections::BTreeMap::new(),
+            tenant: self.memory.tenant().clone(),
+            reader: self.memory.reader().clone(),
+            agent: self.memory.agent().clone(),
+            agents: AgentFilter::Only(self.memory.agent().clone()),
+            now: jiff::Timestamp::now(),
+            limit: CANDIDATES,
+        };
+        let queries: Vec<_> = texts.iter().map(|text| request(text).search(CANDIDATES)).collect();
+        let meter = Meter::start();
+        for query in &queries {
+            std::hint::black_box(self.memory.store().records.search(query).await?);
+        }
+        Ok(meter.per(texts.len()))
+    }
+
+    /// From a task that is not known to its playbook.
+    async fn prepare(&self, texts: &[String]) -> Result<Cost, BoxError> {
+        let meter = Meter::start();
+        for text in texts {
+            let session = self.memory.session(Task::new(text.clone()), SessionOptions::default())?;
+            std::hint::black_box(session.decide(&View::default()).await);
+        }
+        Ok(meter.per(texts.len()))
+    }
+
+    /// One record, committed and synced.
+    async fn puts(&self, floor: &Floor<'_>) -> Result<Row, BoxError> {
+        let corpus = Corpus::of(&self.memory)?;
+        let mut best = None;
+        for round in 0..ROUNDS {
+            let first = self.n + round * 2 * SEARCHES;
+            let raw: Vec<Record> = (first..first + SEARCHES).map(|n| corpus.record(n)).collect::<Result<_, _>>()?;
+            let raw = floor.puts(&raw)?;
+            let ours = (first + SEARCHES..first + 2 * SEARCHES).map(|n| corpus.record(n));
+            let ours: Vec<Record> = ours.collect::<Result<_, _>>()?;
+            let meter = Meter::start();
+            for record in &ours {
+                self.memory.store().records.put(record, PutMode::Create).await?;
+            }
+            better(&mut best, meter.per(SEARCHES), raw);
+        }
+        Ok(self.row("put", best.ok_or("no round was measured")?, 1.5))
+    }
+
+    /// One round of maintenance two weeks later, in which every record changes; per record.
+    async fn decay(&self) -> Result<Row, BoxError> {
+        let copy = self.path.with_extension("copy");
+        let floor = floor::decay(&self.path, &copy)?;
+        std::fs::remove_file(&copy)?;
+        let later = LearnKit::builder().store(self.memory.store().clone()).clock(Arc::new(InTwoWeeks));
+        let later = later.settings(settings()).build().await?;
+        let meter = Meter::start();
+        let report = later.maintain_memory(1, 0.02, 24.0).await?;
+        let changed = usize::try_from(report.decayed)?;
+        if changed < self.n {
+            return Err("a record did not decay".into());
+        }
+        Ok(self.row("decay", Best { ours: meter.per(changed), floor }, 2.0))
+    }
 }
 
-/// The raw statement: the body by key, through the index, on a connection of its own, then read as JSON.
-fn floor(memory: &LearnKit, path: &Path, picks: &[usize]) -> Result<Cost, BoxError> {
-    let connection = rusqlite::Connection::open(path)?;
-    let mut statement = connection.prepare("SELECT body FROM records WHERE tenant = ?1 AND task_key = ?2")?;
-    let keys: Vec<String> = picks.iter().map(|&n| memory.key(&task(n)).to_string()).collect();
-    let meter = Meter::start();
-    for key in &keys {
-        let body: String = statement.query_row([memory.tenant().as_str(), key], |row| row.get(0))?;
-        let record: Record = serde_json::from_str(&body)?;
-        std::hint::black_box(record);
+/// The time in two weeks.
+#[derive(Debug)]
+struct InTwoWeeks;
+
+impl Clock for InTwoWeeks {
+    fn now(&self) -> jiff::Timestamp {
+        jiff::Timestamp::now() + jiff::SignedDuration::from_hours(15 * 24)
     }
-    Ok(meter.per(picks.len()))
 }
 
-/// The store's own lookup.
-async fn lookup(memory: &LearnKit, picks: &[usize]) -> Result<Cost, BoxError> {
-    let query = |n: usize| ExactQuery {
-        tenant: memory.tenant().clone(),
-        keys: vec![memory.key(&task(n))],
-        canonical: task(n).canonical(),
-    };
-    let queries: Vec<ExactQuery> = picks.iter().map(|&n| query(n)).collect();
-    let meter = Meter::start();
-    for query in &queries {
-        if memory.store().records.lookup(query).await?.len() != 1 {
-            return Err("a record was not found".into());
+fn settings() -> Settings {
+    Settings { memory_deadline: Duration::from_mins(10), ..Settings::default() }
+}
+
+async fn open(path: &Path) -> Result<LearnKit, BoxError> {
+    Ok(LearnKit::builder().backend(format!("sqlite:{}", path.display())).settings(settings()).build().await?)
+}
+
+/// Keeps the better of two measurements, each figure for itself.
+fn better(best: &mut Option<Best>, ours: Cost, floor: Cost) {
+    let before = *best;
+    let least = |before: Option<Cost>, now: Cost| before.filter(|before| before.cpu_us < now.cpu_us).unwrap_or(now);
+    *best = Some(Best {
+        ours: least(before.map(|best| best.ours), ours),
+        floor: least(before.map(|best| best.floor), floor),
+    });
+}
+
+/// Recording a call around a tool that does nothing.
+fn tracked_call() -> Row {
+    let mut best: Option<Cost> = None;
+    for _ in 0..ROUNDS {
+        let tracker = ToolTracker::new(Arc::new(SystemClock));
+        let calls: Vec<_> = (0..READS).map(|n| (json!({"table": "users", "account": n}), json!({"rows": n}))).collect();
+        let meter = Meter::start();
+        for (arguments, result) in calls {
+            tracker.record("query", arguments, result);
+        }
+        let cost = meter.per(READS);
+        if best.is_none_or(|best| cost.cpu_us < best.cpu_us) {
+            best = Some(cost);
         }
     }
-    Ok(meter.per(picks.len()))
-}
-
-/// From the task to the first planned call: keys, lookup, choice, preflight, guards.
-async fn arm(memory: &LearnKit, picks: &[usize]) -> Result<Cost, BoxError> {
-    let meter = Meter::start();
-    for &n in picks {
-        let session = memory.session(task(n), SessionOptions::default())?;
-        let Decision::Replay(calls) = session.decide(&View::default()).await else {
-            return Err("an exact repeat was not replayed".into());
-        };
-        std::hint::black_box(calls);
-    }
-    Ok(meter.per(picks.len()))
-}
-
-fn print(rows: &[Row], as_json: bool) {
-    let mut table = Table::new();
-    table.set_header(["name", "records", "CPU µs", "wall µs", "floor CPU µs", "ratio", "bar"]);
-    for row in rows {
-        table.add_row([
-            row.name.to_owned(),
-            row.n.to_string(),
-            format!("{:.1}", row.cost.cpu_us),
-            format!("{:.1}", row.cost.wall_us),
-            format!("{:.1}", row.floor.cpu_us),
-            format!("{:.2}", row.ratio()),
-            format!("{:.1}", row.bar),
-        ]);
-    }
-    println!("{table}");
-    if as_json {
-        let rows: Vec<_> = rows
-            .iter()
-            .map(|row| {
-                json!({
-                    "name": row.name, "n": row.n, "cpu_us": row.cost.cpu_us, "wall_us": row.cost.wall_us,
-                    "floor_cpu_us": row.floor.cpu_us, "ratio": row.ratio(), "bar": row.bar,
-                })
-            })
-            .collect();
-        println!("{}", json!({ "rows": rows }));
-    }
+    Row::alone("tracked_call", READS, best.unwrap_or_default(), 5.0)
 }

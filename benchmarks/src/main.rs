@@ -5,6 +5,7 @@
 //! cargo run -p learnkit-benchmarks --release -- cost --json     # the last line is one object
 //! ```
 
+mod corpus;
 mod cost;
 mod meter;
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 use rustix::time::{ClockId, clock_gettime};
 
 /// What one operation costs, in microseconds.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Cost {
     /// CPU of all threads of this process.
     pub cpu_us: f64,
