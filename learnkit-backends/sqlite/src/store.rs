@@ -22,7 +22,8 @@ use crate::{records, runs, search};
 
 /// Records and runs in one SQLite database.
 ///
-/// One thread writes and two read, each with its own connection; in memory one thread does both.
+/// One thread writes and two read, each with its own connection; in memory one thread does both. The
+/// lookup of an exact task reads on the caller's thread where that needs no waiting.
 /// A write is acknowledged when it is committed and synced to the disk. Several processes may use one
 /// file on a local disk; a writer waits up to 5 seconds for another. What is deleted is overwritten
 /// in the file; the write-ahead log beside it forgets at its next checkpoint, at the latest when the
