@@ -61,8 +61,8 @@ and `allowed-tools` never grants a tool that a person has to approve. What is in
 Example: learnkit skills export --out .agents/skills --agent support --min-status active
          learnkit skills export --format json --out skills.json")]
 pub(crate) struct ExportArgs {
-    /// The folder to write to; for json a file or `-`
-    #[arg(long, value_name = "PATH", required_if_eq_any = [("format", "agent-skills"), ("format", "deepagents")])]
+    /// The folder to write to, made where it is missing; for json a file or `-`
+    #[arg(long, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
     /// The format of the files
     #[arg(long, value_name = "FORMAT", default_value = "agent-skills")]

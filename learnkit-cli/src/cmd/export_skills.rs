@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{EXISTING, as_count, counted, note_skipped};
 use crate::args::{ExportArgs, LeastStatus, SkillFormat, WhoseArgs};
-use crate::failure::{Ending, Outcome};
+use crate::failure::{Ending, Failure, Outcome};
 use crate::output::{Output, with_error};
 use crate::skills::{Placed, Shelf, place_file};
 use crate::{Context, memory, text};
@@ -20,6 +20,7 @@ use crate::{Context, memory, text};
 const DEEP_AGENTS: [&str; 2] = [".deepagents", "skills"];
 
 pub(super) async fn run(args: &ExportArgs, whose: &WhoseArgs, context: &mut Context<'_>) -> Outcome {
+    let target = Target::of(args)?;
     let memory = memory::open(context, Some(&whose.identity()), EXISTING).await?;
     let selection = SkillSelection {
         agents: whose.agent.clone().map_or(AgentFilter::Any, AgentFilter::Only),
@@ -28,15 +29,32 @@ pub(super) async fn run(args: &ExportArgs, whose: &WhoseArgs, context: &mut Cont
     let export = memory.export_skills(&selection).await?;
     let out = &mut context.out;
     note_skipped(&export.skipped, out);
-    match (args.format, &args.out) {
-        (SkillFormat::Json, None) => to_stdout(export, out),
-        (SkillFormat::Json, Some(path)) if path.as_os_str() == "-" => to_stdout(export, out),
-        (SkillFormat::Json, Some(path)) => to_file(export, path, args.force, out),
-        (SkillFormat::AgentSkills, path) => to_folders(export, path.iter().collect(), args.force, out),
-        (SkillFormat::Deepagents, path) => {
-            let root = path.iter().collect::<PathBuf>();
-            to_folders(export, DEEP_AGENTS.iter().fold(root, |root, part| root.join(part)), args.force, out)
-        }
+    match target {
+        Target::Stdout => to_stdout(export, out),
+        Target::File(path) => to_file(export, path, args.force, out),
+        Target::Folder(root) => to_folders(export, root, args.force, out),
+    }
+}
+
+/// Where the skills go.
+enum Target<'a> {
+    Stdout,
+    File(&'a Path),
+    Folder(PathBuf),
+}
+
+impl<'a> Target<'a> {
+    fn of(args: &'a ExportArgs) -> Outcome<Self> {
+        let missing = || Failure::Usage("skill folders need a place; name one with --out".to_owned());
+        Ok(match (args.format, args.out.as_deref()) {
+            (SkillFormat::Json, Some(path)) if path.as_os_str() != "-" => Self::File(path),
+            (SkillFormat::Json, _) => Self::Stdout,
+            (SkillFormat::AgentSkills, path) => Self::Folder(path.ok_or_else(missing)?.to_owned()),
+            (SkillFormat::Deepagents, path) => {
+                let root = path.ok_or_else(missing)?.to_owned();
+                Self::Folder(DEEP_AGENTS.iter().fold(root, |root, part| root.join(part)))
+            }
+        })
     }
 }
 

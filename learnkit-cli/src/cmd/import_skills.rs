@@ -67,7 +67,12 @@ struct Report {
 impl Report {
     /// Names what could not be read; the others go on.
     fn failed(&mut self, path: String, error: Error, out: &mut Output<'_>) {
-        out.error(&format!("{path}: {}", error.chain()));
+        let told = error.chain();
+        if told.contains(&path) {
+            out.error(&told);
+        } else {
+            out.error(&format!("{path}: {told}"));
+        }
         self.failed.push((path, error));
     }
 

@@ -20,7 +20,9 @@ pub(super) struct Parsed {
 pub(super) fn parse(text: &str) -> Result<Parsed> {
     let (front, body) = SkillFile::split(text)?;
     let options = serde_saphyr::options! { with_snippet: false };
-    let fields: BTreeMap<String, Value> = serde_saphyr::from_str_with_options(front, options).map_err(|error| {
+    // The line before it, so that the lines of a complaint are those of the file.
+    let yaml = format!("\n{front}");
+    let fields: BTreeMap<String, Value> = serde_saphyr::from_str_with_options(&yaml, options).map_err(|error| {
         let reason = error.to_string();
         Error::invalid(format!("its front matter is no YAML mapping: {}", reason.lines().next().unwrap_or_default()))
     })?;
