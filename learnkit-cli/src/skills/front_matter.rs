@@ -106,11 +106,12 @@ mod tests {
 
     #[test]
     fn a_bomb_of_aliases_is_refused() {
-        let mut front = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]".to_owned();
-        for level in 1..9 {
-            let of = format!("*a{}, ", level - 1).repeat(10);
-            front += &format!("\na{level}: &a{level} [{}]", of.trim_end_matches(", "));
-        }
+        let level = |level: usize| {
+            let of = vec![format!("*a{}", level - 1); 10].join(", ");
+            format!("a{level}: &a{level} [{of}]")
+        };
+        let levels: Vec<String> = (1..9).map(level).collect();
+        let front = format!("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n{}", levels.join("\n"));
         assert!(parsed(&format!("{front}\ndescription: x")).is_err());
     }
 }

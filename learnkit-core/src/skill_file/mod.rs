@@ -3,7 +3,7 @@
 //!
 //! Rendering and the reading of a body are here. Not here: which skills may leave a store
 //! ([`LearnKit::export_skills`](crate::LearnKit::export_skills)), parsing the YAML of other authors, and
-//! writing files: the core links no YAML crate, and what it writes is quoted by [`yaml`].
+//! writing files: the core links no YAML crate, and quotes what it writes itself.
 
 mod export;
 mod front;
