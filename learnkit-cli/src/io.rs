@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io::{BufRead, BufWriter, IsTerminal as _, Write};
+use std::path::PathBuf;
 
 /// What a command reads from and writes to; tests bring their own.
 pub struct Io<'a> {
@@ -15,6 +16,8 @@ pub struct Io<'a> {
     pub terminal: Terminal,
     /// Reads an environment variable.
     pub variable: Variable<'a>,
+    /// The working directory, where `learnkit.toml` is looked for.
+    pub folder: PathBuf,
 }
 
 /// Reads an environment variable by name.
@@ -46,6 +49,7 @@ impl Io<'static> {
             stderr: Box::new(std::io::stderr()),
             terminal,
             variable: Box::new(|name| std::env::var(name).ok()),
+            folder: PathBuf::from("."),
         }
     }
 }

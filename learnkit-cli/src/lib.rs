@@ -9,11 +9,13 @@ mod failure;
 mod io;
 mod memory;
 mod output;
+mod skills;
 mod source;
 mod text;
 
 use std::ffi::OsString;
 use std::io::BufRead;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind as ClapKind;
@@ -34,6 +36,7 @@ pub(crate) struct Context<'a> {
     pub(crate) stdin: Box<dyn BufRead + 'a>,
     pub(crate) out: Output<'a>,
     pub(crate) variable: Variable<'a>,
+    pub(crate) folder: PathBuf,
     pub(crate) global: GlobalArgs,
 }
 
@@ -43,7 +46,7 @@ pub(crate) struct Context<'a> {
 /// that closes the pipe is no failure.
 pub fn run(args: impl IntoIterator<Item = impl Into<OsString>>, io: Io<'_>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
-    let Io { stdin, stdout, stderr, terminal, variable } = io;
+    let Io { stdin, stdout, stderr, terminal, variable, folder } = io;
     let mut out = Output::new(stdout, stderr, terminal);
     let is_set = |name: &str| variable(name).is_some_and(|value| !value.is_empty());
     if is_set("NO_COLOR") || variable("TERM").as_deref() == Some("dumb") {
@@ -55,7 +58,7 @@ pub fn run(args: impl IntoIterator<Item = impl Into<OsString>>, io: Io<'_>) -> E
     }
     let (outcome, mut out) = match parse(args, terminal) {
         Ok(Cli { global, command }) => {
-            let mut context = Context { stdin, out, variable, global };
+            let mut context = Context { stdin, out, variable, folder, global };
             let outcome = start(&command, &mut context);
             (outcome, context.out)
         }

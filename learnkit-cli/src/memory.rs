@@ -1,9 +1,8 @@
 //! From arguments to a memory: which store, whose, and what a task is there.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
-use learnkit::config::{BackendUri, Settings};
+use learnkit::config::{BackendUri, Config, ConfigFile, Layers};
 use learnkit::registry::{OpenMode, available_backends};
 use learnkit::{Error, ErrorKind, LearnKit, Task, get_backend};
 
@@ -11,24 +10,42 @@ use crate::Context;
 use crate::args::IdentityArgs;
 use crate::failure::{Failure, Outcome};
 
-/// The store that is used when none is named.
-const DEFAULT_BACKEND: &str = "sqlite:learnkit.db";
-/// No agent waits for the command line, so a busy store gets more time than the engine's default.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// No agent waits for the command line, so a busy store gets more time than the engine's default, in
+/// milliseconds.
+const PATIENCE: u64 = 60_000;
 
-/// The store of `--backend`, of `LEARNKIT_BACKEND`, or the default.
-pub(crate) fn uri(context: &Context<'_>) -> Outcome<BackendUri> {
-    if let Some(uri) = &context.global.backend {
-        return Ok(uri.clone());
+/// Every setting: flags over `LEARNKIT_*` over the configuration file over the defaults.
+pub(crate) fn layers(context: &Context<'_>, identity: Option<&IdentityArgs>) -> Outcome<Layers> {
+    let file = match &context.global.config {
+        Some(path) => ConfigFile::Named(path),
+        None => ConfigFile::InFolder(&context.folder),
+    };
+    let mut layers = Layers::load(file, &*context.variable)?;
+    let mut own = Config::default();
+    own.memory_deadline_ms = Some(PATIENCE);
+    layers.put_default(&own);
+    let mut flags = Config::default();
+    flags.backend.clone_from(&context.global.backend);
+    flags.tenant.clone_from(&context.global.tenant);
+    if let Some(identity) = identity {
+        flags.scope.clone_from(&identity.scope);
+        flags.team.clone_from(&identity.team);
+        flags.agent.clone_from(&identity.agent);
     }
-    let set = (context.variable)("LEARNKIT_BACKEND").filter(|value| !value.trim().is_empty());
-    let uri = set.as_deref().unwrap_or(DEFAULT_BACKEND).parse();
-    uri.map_err(|error: Error| Failure::Usage(format!("LEARNKIT_BACKEND: {}", error.chain())))
+    layers.put_flags(&flags);
+    Ok(layers)
+}
+
+/// The store that is configured.
+pub(crate) fn uri(layers: &Layers) -> Outcome<BackendUri> {
+    let missing = || Error::new(ErrorKind::Config, "no store is named; name one with --backend");
+    Ok(layers.values().backend.clone().ok_or_else(missing)?)
 }
 
 /// Opens the store for one identity; without one for the tenant as a whole.
 pub(crate) async fn open(context: &Context<'_>, identity: Option<&IdentityArgs>, mode: OpenMode) -> Outcome<LearnKit> {
-    let uri = uri(context)?;
+    let layers = layers(context, identity)?;
+    let uri = uri(&layers)?;
     get_backend(&uri).map_err(|error| unlinked(error, &uri))?;
     let store = match learnkit::open_store(&uri, mode).await {
         Err(error) if error.kind() == ErrorKind::NotFound && mode == OpenMode::ExistingOnly => {
@@ -36,14 +53,11 @@ pub(crate) async fn open(context: &Context<'_>, identity: Option<&IdentityArgs>,
         }
         other => other?,
     };
-    let settings = Settings { memory_deadline: PATIENCE, ..Settings::default() };
-    let mut builder = LearnKit::builder().store(store).settings(settings).tenant(context.global.tenant.clone());
-    if let Some(identity) = identity {
-        builder = builder.scope(identity.scope.clone().unwrap_or_default());
-        builder = builder.team(identity.team.clone().unwrap_or_default());
-        builder = builder.agent(identity.agent.clone().unwrap_or_default());
+    let mut config = layers.values().clone();
+    if identity.is_none() {
+        (config.scope, config.team, config.agent) = (None, None, None);
     }
-    Ok(builder.build().await?)
+    Ok(LearnKit::builder().config(config).store(store).build().await?)
 }
 
 /// Who runs a command cannot link a crate, so what is there is all the advice.

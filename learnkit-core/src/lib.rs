@@ -25,6 +25,7 @@ pub mod registry;
 pub mod replay;
 pub mod retrieve;
 pub mod run;
+pub mod skill_file;
 pub mod task;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;

@@ -247,6 +247,21 @@ impl MaintenancePlan {
         }
         Ok(Self { weeks, decay_rate, quarantine_hours })
     }
+
+    /// Decay starts after so many weeks.
+    pub fn weeks(&self) -> i64 {
+        self.weeks
+    }
+
+    /// What a week costs.
+    pub fn decay_rate(&self) -> f64 {
+        self.decay_rate
+    }
+
+    /// How long probation takes, in hours.
+    pub fn quarantine_hours(&self) -> f64 {
+        self.quarantine_hours
+    }
 }
 
 impl Default for MaintenancePlan {

@@ -8,7 +8,7 @@ use std::future::Future;
 use std::pin::Pin;
 
 use crate::adapter::AdapterEntry;
-use crate::backend::Store;
+use crate::backend::{Capabilities, Store};
 use crate::config::BackendUri;
 use crate::{Error, ErrorKind, Result};
 
@@ -34,6 +34,8 @@ pub struct BackendEntry {
     pub summary: &'static str,
     /// The package that registered it, `env!("CARGO_PKG_NAME")`.
     pub package: &'static str,
+    /// What a store in its usual place can do, where that is known without opening one.
+    pub capabilities: Option<Capabilities>,
     /// Opens a store.
     pub open: fn(BackendUri, OpenMode) -> OpenFuture,
 }
@@ -117,7 +119,8 @@ macro_rules! register_adapter {
     };
 }
 
-/// Registers a backend under a URI scheme, so that `get_backend` finds it.
+/// Registers a backend under a URI scheme, so that `get_backend` finds it; a fourth argument says what a
+/// store in its usual place can do.
 ///
 /// ```
 /// # mod example {
@@ -134,11 +137,18 @@ macro_rules! register_adapter {
 #[macro_export]
 macro_rules! register_backend {
     ($scheme:literal, $summary:literal, $open:expr) => {
+        $crate::register_backend!(@entry $scheme, $summary, $open, None);
+    };
+    ($scheme:literal, $summary:literal, $open:expr, $capabilities:expr) => {
+        $crate::register_backend!(@entry $scheme, $summary, $open, Some($capabilities));
+    };
+    (@entry $scheme:literal, $summary:literal, $open:expr, $capabilities:expr) => {
         $crate::inventory::submit! {
             $crate::registry::BackendEntry {
                 scheme: $scheme,
                 summary: $summary,
                 package: env!("CARGO_PKG_NAME"),
+                capabilities: $capabilities,
                 open: $open,
             }
         }

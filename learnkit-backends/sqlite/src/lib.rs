@@ -22,7 +22,7 @@ use learnkit_core::config::BackendUri;
 use learnkit_core::register_backend;
 use learnkit_core::registry::{OpenFuture, OpenMode};
 
-register_backend!("sqlite", "One SQLite file, or `:memory:`.", open);
+register_backend!("sqlite", "One SQLite file, or `:memory:`.", open, SqliteStore::ON_DISK);
 
 fn open(uri: BackendUri, mode: OpenMode) -> OpenFuture {
     Box::pin(async move { Ok(Store::of(SqliteStore::open_with(uri.rest(), mode).await?)) })

@@ -47,6 +47,18 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
+    /// What a store in a file can do; one in memory is neither durable nor shared.
+    pub const ON_DISK: Capabilities = Capabilities {
+        full_text: true,
+        dense: false,
+        metadata_filter: true,
+        conditional_put: true,
+        read_after_write: true,
+        durable: true,
+        shared: true,
+        runs: true,
+    };
+
     /// Opens the database of a file, and makes it when it is missing; `:memory:` is a new one in memory.
     ///
     /// # Errors
@@ -144,16 +156,7 @@ impl MemoryBackend for SqliteStore {
 
     fn capabilities(&self) -> Capabilities {
         let on_disk = self.location != Location::Memory;
-        Capabilities {
-            full_text: true,
-            dense: false,
-            metadata_filter: true,
-            conditional_put: true,
-            read_after_write: true,
-            durable: on_disk,
-            shared: on_disk,
-            runs: true,
-        }
+        Capabilities { durable: on_disk, shared: on_disk, ..Self::ON_DISK }
     }
 
     async fn commit(&self, batch: &Batch) -> Result<Committed> {

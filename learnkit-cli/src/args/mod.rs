@@ -2,6 +2,8 @@
 
 mod records;
 mod runs;
+mod setup;
+mod skills;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,11 +16,14 @@ use learnkit::{Error, Result, Task};
 
 pub(crate) use self::records::{AddCommand, RecordsArgs, RecordsCommand};
 pub(crate) use self::runs::{ReportedOutcome, RunsArgs, RunsCommand};
+pub(crate) use self::setup::{CompletionsArgs, ConfigArgs, ConfigCommand, LinkedArgs, ManArgs};
+pub(crate) use self::skills::{ExportArgs, ImportArgs, LeastStatus, SkillFormat, SkillsArgs, SkillsCommand, WhoseArgs};
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 it worked, 1 it failed, 2 the command line is wrong.
 With --json an error is also an object {\"error\": {\"kind\", \"message\"}} on stdout.
-A store is made by `learn` and `records add`; every other command opens what is there.
+A store is made by `learn`, `records add` and `skills import`; others open what is there.
+A flag stands over its LEARNKIT_* variable, that over learnkit.toml; see `config show --origin`.
 NO_COLOR switches colours off.
 
 Example: learnkit learn runs/ && learnkit inspect \"Email the weekly report\"";
@@ -44,9 +49,13 @@ pub(crate) struct GlobalArgs {
     /// Print one JSON object on the last line instead of text for people
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// The isolation boundary above every scope
-    #[arg(long, global = true, value_name = "NAME", default_value = "default")]
-    pub(crate) tenant: Tenant,
+    /// The isolation boundary above every scope [default: default]
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(crate) tenant: Option<Tenant>,
+    /// The file with settings; without it `LEARNKIT_CONFIG` names it, and without that it is
+    /// `learnkit.toml` of the working directory, if there is one
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
 }
 
 /// Who asks, and which words of a task are data.
@@ -115,8 +124,18 @@ pub(crate) enum Command {
     Key(KeyArgs),
     Records(RecordsArgs),
     Runs(RunsArgs),
+    Skills(SkillsArgs),
     Maintain(MaintainArgs),
     Doctor(DoctorArgs),
+    Config(ConfigArgs),
+    /// List the stores that this program can open
+    #[command(after_help = "Example: learnkit backends --json")]
+    Backends(LinkedArgs),
+    /// List the adapters that are linked into this program
+    #[command(after_help = "Example: learnkit adapters --json")]
+    Adapters(LinkedArgs),
+    Completions(CompletionsArgs),
+    Man(ManArgs),
 }
 
 /// Learn from recorded conversations: OpenAI chat, Anthropic messages, tool-call lines
@@ -180,15 +199,15 @@ Doing it twice changes nothing the second time.
 
 Example: learnkit maintain --weeks 1 --decay-rate 0.02 --quarantine-hours 24")]
 pub(crate) struct MaintainArgs {
-    /// Decay only what was not reinforced for so many weeks
-    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
-    pub(crate) weeks: i64,
-    /// How much confidence a week costs
-    #[arg(long, value_name = "RATE", default_value_t = 0.02, allow_negative_numbers = true)]
-    pub(crate) decay_rate: f64,
-    /// How long probation takes
-    #[arg(long, value_name = "HOURS", default_value_t = 24.0, allow_negative_numbers = true)]
-    pub(crate) quarantine_hours: f64,
+    /// Decay only what was not reinforced for so many weeks [default: 1]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) weeks: Option<i64>,
+    /// How much confidence a week costs [default: 0.02]
+    #[arg(long, value_name = "RATE", allow_negative_numbers = true)]
+    pub(crate) decay_rate: Option<f64>,
+    /// How long probation takes [default: 24]
+    #[arg(long, value_name = "HOURS", allow_negative_numbers = true)]
+    pub(crate) quarantine_hours: Option<f64>,
 }
 
 /// Check the store and say what is linked, stored and wrong

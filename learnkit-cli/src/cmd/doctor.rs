@@ -4,13 +4,13 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use learnkit::backend::{Capabilities, RunFilter, ScanRequest};
-use learnkit::config::{BackendUri, is_offline};
+use learnkit::config::{BackendUri, Layer, Layers, Setting, is_offline};
 use learnkit::record::{RecordId, SCHEMA_VERSION};
 use learnkit::run::StoredRun;
 use learnkit::{Error, LearnKit, available_adapters, available_backends, get_adapter, get_backend};
 use serde_json::{Value, json};
 
-use super::{EXISTING, as_count};
+use super::{EXISTING, as_count, capable};
 use crate::failure::{Ending, Outcome};
 use crate::output::Output;
 use crate::{Context, memory, text};
@@ -23,9 +23,10 @@ const RECENT_RUNS: usize = 1_000;
 const NAMED: usize = 5;
 
 pub(super) async fn run(context: &mut Context<'_>) -> Outcome {
-    let uri = memory::uri(context)?;
+    let layers = memory::layers(context, None)?;
+    let uri = memory::uri(&layers)?;
     let mut problems: Vec<String> = claimed_twice().iter().map(Error::chain).collect();
-    let connection = connection(&*context.variable);
+    let connection = connection(&layers, &*context.variable);
     let stored = match memory::open(context, None, EXISTING).await {
         Ok(memory) => Some((Store::of(&memory), Contents::of(&memory, &mut problems).await)),
         Err(failure) => {
@@ -36,7 +37,7 @@ pub(super) async fn run(context: &mut Context<'_>) -> Outcome {
     let checkup = Checkup { uri: uri.redacted(), connection, stored, problems };
     let out = &mut context.out;
     if out.is_json() {
-        out.json(&checkup.as_json(&context.global.tenant))?;
+        out.json(&checkup.as_json(&layers.values().tenant.clone().unwrap_or_default()))?;
     } else {
         checkup.print(out)?;
     }
@@ -59,22 +60,31 @@ struct Connection {
 }
 
 /// Asks as the library does, and remembers which variable decided.
-fn connection(variable: &dyn Fn(&str) -> Option<String>) -> Connection {
+fn connection(layers: &Layers, variable: &dyn Fn(&str) -> Option<String>) -> Connection {
     let asked = RefCell::new(Vec::new());
     let is_offline = is_offline(|name| {
-        let value = variable(name);
+        let value = layers.as_variable(name).or_else(|| variable(name));
         asked.borrow_mut().push((name.to_owned(), value.as_ref().is_some_and(|value| !value.trim().is_empty())));
         value
     });
     let asked = asked.into_inner();
     let reason = match asked.as_slice() {
-        [(name, _)] => format!("{name} says so"),
+        [(name, _)] => format!("{} says so", place(layers, name)),
         _ => match asked.iter().skip(1).find(|(_, is_set)| *is_set) {
-            Some((name, _)) => format!("{name} is set"),
+            Some((name, _)) => format!("{} is set", place(layers, name)),
             None => "neither a provider key nor a model is set".to_owned(),
         },
     };
     Connection { is_offline, reason }
+}
+
+/// The variable, or the key of the file that stands for it.
+fn place(layers: &Layers, variable: &str) -> String {
+    let setting = Setting::ALL.iter().find(|setting| setting.variable == variable);
+    match setting.map(|setting| (setting.key, layers.origin(setting))) {
+        Some((key, Layer::File(path))) => format!("`{key}` of {}", path.display()),
+        _ => variable.to_owned(),
+    }
 }
 
 /// The store itself.
@@ -242,11 +252,4 @@ fn unretrieved(ids: &[RecordId]) -> String {
         "{} by the last {RECENT_RUNS} runs: {named}{more}",
         super::counted(as_count(ids.len()), "record", "records")
     )
-}
-
-/// The names of what a store can do.
-fn capable(capabilities: Capabilities) -> String {
-    let value = serde_json::to_value(capabilities).unwrap_or_default();
-    let able = value.as_object().into_iter().flatten().filter(|(_, able)| **able == Value::Bool(true));
-    able.map(|(name, _)| name.replace('_', " ")).collect::<Vec<_>>().join(", ")
 }

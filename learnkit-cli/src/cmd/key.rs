@@ -12,10 +12,12 @@ use crate::{Context, memory, text};
 
 pub(super) fn run(args: &KeyArgs, context: &mut Context<'_>) -> Outcome {
     let parameters = args.identity.parameters().map_err(|error| Failure::usage(&error))?;
+    let layers = memory::layers(context, Some(&args.identity))?;
+    let values = layers.values();
     let identity = Identity {
-        tenant: context.global.tenant.clone(),
-        scope: args.identity.scope.clone().unwrap_or_default(),
-        agent: args.identity.agent.clone().unwrap_or_default(),
+        tenant: values.tenant.clone().unwrap_or_default(),
+        scope: values.scope.clone().unwrap_or_default(),
+        agent: values.agent.clone().unwrap_or_default(),
     };
     let mut bytes = Vec::new();
     for number in 1u64.. {

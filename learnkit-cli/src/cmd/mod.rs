@@ -1,28 +1,35 @@
 //! The commands, one file each: what they do and how it is shown.
 
 mod add;
+mod completions;
+mod config;
 mod doctor;
+mod export_skills;
 mod forget;
+mod import_skills;
 mod inspect;
 mod key;
 mod learn;
+mod linked;
 mod maintain;
+mod man;
 mod record_view;
 mod records;
 mod report;
 mod runs;
 mod tally;
 
-use learnkit::backend::SkippedRow;
+use learnkit::backend::{Capabilities, SkippedRow};
 use learnkit::registry::OpenMode;
 use learnkit::run::CandidateNote;
+use serde_json::Value;
 
 use crate::Context;
-use crate::args::Command;
+use crate::args::{Command, SkillsCommand};
 use crate::failure::Outcome;
 use crate::output::Output;
 
-/// Commands other than `learn` and `records add` only open what is there.
+/// Commands other than `learn`, `records add` and `skills import` only open what is there.
 const EXISTING: OpenMode = OpenMode::ExistingOnly;
 
 /// Runs a command.
@@ -34,7 +41,16 @@ pub(crate) async fn run(command: &Command, context: &mut Context<'_>) -> Outcome
         Command::Records(args) => records::run(args, context).await,
         Command::Runs(args) => runs::run(args, context).await,
         Command::Maintain(args) => maintain::run(args, context).await,
+        Command::Skills(args) => match &args.command {
+            SkillsCommand::Export(export) => export_skills::run(export, &args.whose, context).await,
+            SkillsCommand::Import(import) => import_skills::run(import, &args.whose, context).await,
+        },
         Command::Doctor(_) => doctor::run(context).await,
+        Command::Config(args) => config::run(args, context),
+        Command::Backends(_) => linked::backends(&mut context.out),
+        Command::Adapters(_) => linked::adapters(&mut context.out),
+        Command::Completions(args) => completions::run(args, &mut context.out),
+        Command::Man(args) => man::run(args, &mut context.out),
     }
 }
 
@@ -71,4 +87,11 @@ fn counted(count: u64, singular: &str, plural: &str) -> String {
 /// A count that fits every platform's `usize`.
 fn as_count(len: usize) -> u64 {
     u64::try_from(len).unwrap_or(u64::MAX)
+}
+
+/// The names of what a store can do.
+fn capable(capabilities: Capabilities) -> String {
+    let value = serde_json::to_value(capabilities).unwrap_or_default();
+    let able = value.as_object().into_iter().flatten().filter(|(_, able)| **able == Value::Bool(true));
+    able.map(|(name, _)| name.replace('_', " ")).collect::<Vec<_>>().join(", ")
 }

@@ -6,6 +6,8 @@ mod adding;
 mod learning;
 mod looking;
 mod program;
+mod setup;
+mod skills;
 mod support;
 mod trouble;
 mod upkeep;

@@ -77,10 +77,8 @@ impl Shell {
         let args = args.iter().map(|arg| self.resolved(arg));
         let backend = format!("sqlite:{}", self.path(self.database).display());
         let variable = move |name: &str| {
-            if name == "LEARNKIT_BACKEND" {
-                return Some(backend.clone());
-            }
-            self.variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone())
+            let set = self.variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone());
+            set.or_else(|| (name == "LEARNKIT_BACKEND").then(|| backend.clone()))
         };
         let io = Io {
             stdin: Box::new(BufReader::new(Cursor::new(input.to_vec()))),
@@ -88,6 +86,7 @@ impl Shell {
             stderr: Box::new(stderr.clone()),
             terminal: self.terminal,
             variable: Box::new(variable),
+            folder: self.folder.path().to_owned(),
         };
         let code = run(std::iter::once("learnkit".to_owned()).chain(args), io);
         // An exit code shows its number only to `Debug` and to the system.

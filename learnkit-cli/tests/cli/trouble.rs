@@ -23,6 +23,8 @@ fn d20_only_learning_and_adding_make_a_database() {
         &["maintain"],
         &["doctor"],
         &["learn", "./missing.json"],
+        &["skills", "export", "--out", "./out"],
+        &["skills", "import", "./missing"],
     ] {
         let ran = shell.run(&[args, &["--json"]].concat());
         assert_eq!(ran.code, 1, "{args:?}: {ran:?}");
@@ -109,35 +111,37 @@ fn complaints_name_what_is_wrong_and_the_way_out() {
     assert!(shell.run(&["--bogus"]).stderr.starts_with("\u{1b}[1;31mlearnkit:\u{1b}[0m unexpected"));
 }
 
+/// Every command of the program, found in its help.
+pub(crate) fn commands(shell: &Shell) -> Vec<Vec<String>> {
+    let mut found: Vec<Vec<String>> = vec![Vec::new()];
+    let mut at = 0;
+    while let Some(command) = found.get(at).cloned() {
+        let words: Vec<&str> = command.iter().map(String::as_str).collect();
+        let help = shell.ok(&[&words[..], &["--help"]].concat());
+        let list = help.split_once("Commands:\n").map_or("", |(_, list)| list.split("\n\n").next().unwrap());
+        // Later lines of a description are indented further.
+        let names = list.lines().filter_map(|line| line.strip_prefix("  ").filter(|line| !line.starts_with(' ')));
+        let names = names.filter_map(|line| line.split(' ').next()).filter(|name| *name != "help");
+        found.extend(names.map(|name| [command.clone(), vec![name.to_owned()]].concat()));
+        at += 1;
+    }
+    found.remove(0);
+    found
+}
+
 #[test]
-fn help_has_an_example_for_every_command() {
+fn help_has_an_example_and_a_short_first_line_for_every_command() {
     let shell = Shell::new();
     shell.run(&["--help"]).matches("help");
-    shell.run(&["learn", "--help"]).matches("help_learn");
-    for command in [
-        &["learn"][..],
-        &["inspect"],
-        &["key"],
-        &["records"],
-        &["records", "list"],
-        &["records", "show"],
-        &["records", "add"],
-        &["records", "add", "fact"],
-        &["records", "add", "preference"],
-        &["records", "add", "heuristic"],
-        &["records", "add", "strategy"],
-        &["records", "delete"],
-        &["records", "pin"],
-        &["runs"],
-        &["runs", "list"],
-        &["runs", "show"],
-        &["runs", "report"],
-        &["runs", "delete"],
-        &["maintain"],
-        &["doctor"],
-    ] {
-        let help = shell.ok(&[command, &["--help"]].concat());
-        assert!(help.contains("Example: "), "{command:?}: {help}");
+    let commands = commands(&shell);
+    assert!(commands.len() > 25 && commands.contains(&vec!["skills".to_owned(), "export".to_owned()]), "{commands:?}");
+    for command in commands {
+        let words: Vec<&str> = command.iter().map(String::as_str).collect();
+        let help = shell.run(&[&words[..], &["--help"]].concat());
+        help.matches(&format!("help_{}", command.join("_")));
+        assert!(help.stdout.contains("Example: "), "{command:?}: {help:?}");
+        let first = help.stdout.lines().next().unwrap();
+        assert!(first.chars().count() <= 100 && !first.ends_with('.'), "{command:?}: {first}");
     }
     assert_eq!(shell.ok(&["--version"]), concat!("learnkit ", env!("CARGO_PKG_VERSION"), "\n"));
     let bare = shell.run(&[]);
@@ -217,4 +221,56 @@ fn an_output_that_cannot_be_written_is_a_failure() {
     let stdout = Failing { after: 10, kind: ErrorKind::StorageFull };
     let ran = shell.run_into(&["records", "list"], b"", Box::new(stdout));
     assert_eq!((ran.code, ran.stderr.lines().count()), (1, 1), "{ran:?}");
+}
+
+#[test]
+fn a_file_that_is_no_store_is_told_in_one_line_and_left_as_it_is() {
+    let shell = Shell::taught();
+    let whole = std::fs::read(shell.path(shell.database)).unwrap();
+    let torn = [&whole[..100], &vec![0xA5; whole.len() - 100][..]].concat();
+    for (name, bytes) in
+        [("corrupt_text", b"this is no database, but a text file of mine".to_vec()), ("corrupt_torn", torn)]
+    {
+        shell.write(shell.database, &bytes);
+        shell.run(&["records", "list"]).matches(name);
+        for args in
+            [&["records", "list"][..], &["maintain"], &["learn", "seed.jsonl"], &["skills", "export", "--out", "./o"]]
+        {
+            let ran = shell.run(args);
+            assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.lines().count()), (1, "", 1), "{args:?}: {ran:?}");
+        }
+        assert_eq!(std::fs::read(shell.path(shell.database)).unwrap(), bytes, "{name}");
+    }
+}
+
+#[test]
+fn a_store_of_a_newer_learnkit_is_refused_by_name() {
+    let shell = Shell::taught();
+    let connection = rusqlite::Connection::open(shell.path(shell.database)).unwrap();
+    connection.pragma_update(None, "user_version", 999).unwrap();
+    drop(connection);
+    shell.run(&["records", "list"]).matches("newer_schema");
+    let ran = shell.run(&["learn", "seed.jsonl", "--json"]);
+    assert_eq!((ran.code, &ran.last_object()["error"]["kind"]), (1, &serde_json::json!("unsupported")), "{ran:?}");
+}
+
+#[test]
+fn a_missing_file_names_its_path() {
+    let shell = Shell::new();
+    shell.run(&["learn", "./missing.jsonl"]).matches("learn_missing");
+    shell.run(&["skills", "import", "./missing"]).matches("skills_import_missing");
+}
+
+#[test]
+fn colours_are_written_to_a_terminal_only_and_no_color_switches_them_off() {
+    let mut shell = Shell::taught();
+    let commands = [&["--help"][..], &["inspect", "Email the weekly report", "--agent", "mailer"], &["records", "lst"]];
+    let has_colours = |shell: &Shell| commands.map(|args| shell.run(args).shown().contains('\u{1b}'));
+    assert_eq!(has_colours(&shell), [false; 3]);
+    shell.terminal = Terminal { stdout: true, stderr: true, width: Some(80) };
+    assert_eq!(has_colours(&shell), [true; 3]);
+    for (name, value) in [("NO_COLOR", "1"), ("TERM", "dumb")] {
+        shell.variables = vec![(name, value.to_owned())];
+        assert_eq!(has_colours(&shell), [false; 3], "{name}");
+    }
 }

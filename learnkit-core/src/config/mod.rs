@@ -1,14 +1,22 @@
-//! Settings of the engine, and backend URIs.
+//! Settings of the engine, where they come from, and backend URIs.
 
+mod file;
+mod layers;
+mod load;
+mod setting;
 mod uri;
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+pub use file::{BudgetConfig, Config, MaintainConfig, Switch};
+pub use layers::{CONFIG_FILE, CONFIG_VARIABLE, ConfigFile, DEFAULT_BACKEND, Layer, Layers};
+pub use setting::Setting;
 pub use uri::BackendUri;
 
 use crate::run::{QUALITY_THRESHOLD, STORED_RESULT_BYTES};
+use crate::{Error, ErrorKind, Result};
 
 /// Which trust a record needs to replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -20,6 +28,31 @@ pub enum ReplayTrust {
     ToolOutcome,
     /// Only what the caller reported as a success.
     Verified,
+}
+
+impl ReplayTrust {
+    /// The name in snake case, as settings write it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ToolOutcome => "tool_outcome",
+            Self::Verified => "verified",
+        }
+    }
+}
+
+impl std::fmt::Display for ReplayTrust {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl std::str::FromStr for ReplayTrust {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let known = [Self::ToolOutcome, Self::Verified].into_iter().find(|trust| trust.as_str() == text);
+        known.ok_or_else(|| Error::invalid("unknown replay trust; use `tool_outcome` or `verified`"))
+    }
 }
 
 /// How much a playbook may take.
@@ -65,6 +98,26 @@ impl Default for Settings {
             memory_deadline: Duration::from_secs(5),
             holdout_rate: 0.0,
         }
+    }
+}
+
+impl Settings {
+    /// Whether every number is in its range.
+    ///
+    /// # Errors
+    /// `Config`, naming the setting.
+    pub fn check(&self) -> Result<()> {
+        let wrong = |what: &str| Err(Error::new(ErrorKind::Config, what));
+        if !(0.0..=5.0).contains(&self.quality_threshold) {
+            return wrong("`quality_threshold` must be from 0 to 5");
+        }
+        if !(0.0..=1.0).contains(&self.holdout_rate) {
+            return wrong("`holdout_rate` must be from 0 to 1");
+        }
+        if self.memory_deadline.is_zero() {
+            return wrong("`memory_deadline` must be longer than 0");
+        }
+        Ok(())
     }
 }
 

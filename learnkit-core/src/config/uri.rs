@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::Deserialize;
+
 use crate::{Error, Result};
 
 /// Where a store is, such as `sqlite:learnkit.db`, `sqlite::memory:` or `memory:`.
@@ -15,7 +17,8 @@ use crate::{Error, Result};
 /// assert_eq!((uri.scheme(), uri.rest()), ("sqlite", "data/my store.db"));
 /// # Ok::<(), learnkit_core::Error>(())
 /// ```
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
 pub struct BackendUri {
     scheme: String,
     rest: String,
@@ -68,6 +71,14 @@ impl FromStr for BackendUri {
             return Err(unreadable());
         }
         Ok(Self { scheme: scheme.to_ascii_lowercase(), rest: rest.to_owned() })
+    }
+}
+
+impl TryFrom<String> for BackendUri {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Self> {
+        text.parse()
     }
 }
 

@@ -7,15 +7,12 @@ use super::{Inner, LearnKit};
 use crate::backend::Store;
 use crate::classify::{Classifier, HeuristicClassifier};
 use crate::clock::{Clock, SystemClock};
-use crate::config::{BackendUri, ReplayTrust, RetrievalBudget, Settings};
+use crate::config::{BackendUri, Config, DEFAULT_BACKEND, ReplayTrust, RetrievalBudget, Settings};
 use crate::embed::Embedder;
 use crate::record::{AgentName, Owner, Reader, Scope, Tenant};
 use crate::registry::{OpenMode, open_store};
 use crate::retrieve::{HybridRetriever, LexicalRetriever, Retriever};
 use crate::{Error, ErrorKind, Result};
-
-/// The store that is used when none is named.
-const DEFAULT_BACKEND: &str = "sqlite:learnkit.db";
 
 /// Settings of a [`LearnKit`] on its way.
 #[derive(Debug, Default)]
@@ -24,10 +21,14 @@ pub struct Builder {
     backend: Option<String>,
     open_mode: OpenMode,
     store: Option<Store>,
-    tenant: Tenant,
-    reader: Reader,
-    agent: AgentName,
-    settings: Settings,
+    config: Config,
+    tenant: Option<Tenant>,
+    scope: Option<Scope>,
+    team: Option<Owner>,
+    agent: Option<AgentName>,
+    settings: Option<Settings>,
+    replay_trust: Option<ReplayTrust>,
+    budget: Option<RetrievalBudget>,
     clock: Option<Arc<dyn Clock>>,
     classifier: Option<Arc<dyn Classifier>>,
     retriever: Option<Arc<dyn Retriever>>,
@@ -38,6 +39,25 @@ impl Builder {
     /// The store by URI; the default is `sqlite:learnkit.db`.
     pub fn backend(mut self, uri: impl Into<String>) -> Self {
         self.backend = Some(uri.into());
+        self
+    }
+
+    /// Settings of a file or of the environment, see [`Layers`](crate::config::Layers): they hold where the
+    /// builder itself says nothing, in whatever order it is called.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> learnkit_core::Result<()> {
+    /// use std::path::Path;
+    /// use learnkit_core::LearnKit;
+    /// use learnkit_core::config::{ConfigFile, Layers};
+    ///
+    /// let layers = Layers::load(ConfigFile::InFolder(Path::new(".")), |name| std::env::var(name).ok())?;
+    /// let memory = LearnKit::builder().config(layers.values().clone()).backend("memory:").build().await?;
+    /// # assert_eq!(memory.settings().budget.records, 8);
+    /// # Ok(()) }
+    /// ```
+    pub fn config(mut self, config: Config) -> Self {
+        self.config = config;
         self
     }
 
@@ -55,43 +75,44 @@ impl Builder {
 
     /// The tenant; the default is `default`.
     pub fn tenant(mut self, tenant: Tenant) -> Self {
-        self.tenant = tenant;
+        self.tenant = Some(tenant);
         self
     }
 
     /// The scope that is written to, and from which reading starts; the default is `team:default`.
     pub fn scope(mut self, scope: Scope) -> Self {
-        self.reader.scope = scope;
+        self.scope = Some(scope);
         self
     }
 
     /// The team whose records a user reads; the default is `default`.
     pub fn team(mut self, team: Owner) -> Self {
-        self.reader.team = team;
+        self.team = Some(team);
         self
     }
 
     /// The agent; [`LearnKit::agent_learn`] names its own.
     pub fn agent(mut self, agent: AgentName) -> Self {
-        self.agent = agent;
+        self.agent = Some(agent);
         self
     }
 
-    /// Every setting at once.
+    /// Every setting at once, over those of [`Self::config`].
     pub fn settings(mut self, settings: Settings) -> Self {
-        self.settings = settings;
+        (self.replay_trust, self.budget) = (None, None);
+        self.settings = Some(settings);
         self
     }
 
     /// Which trust a record needs to replay.
     pub fn replay_trust(mut self, trust: ReplayTrust) -> Self {
-        self.settings.replay_trust = trust;
+        self.replay_trust = Some(trust);
         self
     }
 
     /// How much a playbook may take.
     pub fn budget(mut self, budget: RetrievalBudget) -> Self {
-        self.settings.budget = budget;
+        self.budget = Some(budget);
         self
     }
 
@@ -125,14 +146,15 @@ impl Builder {
     /// `Config` outside a Tokio runtime, for a URI that cannot be read or a setting out of range;
     /// `NotFound` when no backend of the scheme is linked; and what the backend reports.
     pub async fn build(self) -> Result<LearnKit> {
-        check(&self.settings)?;
+        let settings = self.chosen_settings();
+        settings.check()?;
         if tokio::runtime::Handle::try_current().is_err() {
             let message = "LearnKit needs a Tokio runtime for its deadlines; call it inside `#[tokio::main]` or `Runtime::block_on`";
             return Err(Error::new(ErrorKind::Config, message));
         }
         let store = match self.store {
             Some(store) => store,
-            None => open(self.backend.as_deref().unwrap_or(DEFAULT_BACKEND), self.open_mode).await?,
+            None => open(self.backend.as_deref(), self.config.backend, self.open_mode).await?,
         };
         let records = Arc::clone(&store.records);
         let retriever = self.retriever.unwrap_or_else(|| match self.embedder {
@@ -145,32 +167,35 @@ impl Builder {
                 retriever,
                 classifier: self.classifier.unwrap_or_else(|| Arc::new(HeuristicClassifier)),
                 clock: self.clock.unwrap_or_else(|| Arc::new(SystemClock)),
-                settings: self.settings,
-                tenant: self.tenant,
-                reader: self.reader,
+                settings,
+                tenant: self.tenant.or(self.config.tenant).unwrap_or_default(),
+                reader: Reader {
+                    scope: self.scope.or(self.config.scope).unwrap_or_default(),
+                    team: self.team.or(self.config.team).unwrap_or_default(),
+                },
                 abandoned: Mutex::new(Vec::new()),
                 open_runs: Mutex::new(BTreeSet::new()),
             }),
-            agent: self.agent,
+            agent: self.agent.or(self.config.agent).unwrap_or_default(),
         })
     }
+
+    fn chosen_settings(&self) -> Settings {
+        let base = self.settings.clone().unwrap_or_else(|| self.config.settings());
+        Settings {
+            replay_trust: self.replay_trust.unwrap_or(base.replay_trust),
+            budget: self.budget.unwrap_or(base.budget),
+            ..base
+        }
+    }
 }
 
-async fn open(uri: &str, mode: OpenMode) -> Result<Store> {
-    let uri: BackendUri = uri.parse()?;
+/// Opens the store that the builder names, else the configured one, else the default.
+async fn open(uri: Option<&str>, configured: Option<BackendUri>, mode: OpenMode) -> Result<Store> {
+    let uri: BackendUri = match (uri, configured) {
+        (Some(uri), _) => uri.parse()?,
+        (None, Some(uri)) => uri,
+        (None, None) => DEFAULT_BACKEND.parse()?,
+    };
     open_store(&uri, mode).await
-}
-
-fn check(settings: &Settings) -> Result<()> {
-    let wrong = |what: &str| Err(Error::new(ErrorKind::Config, what));
-    if !(0.0..=5.0).contains(&settings.quality_threshold) {
-        return wrong("`quality_threshold` must be from 0 to 5");
-    }
-    if !(0.0..=1.0).contains(&settings.holdout_rate) {
-        return wrong("`holdout_rate` must be from 0 to 1");
-    }
-    if settings.memory_deadline.is_zero() {
-        return wrong("`memory_deadline` must be longer than 0");
-    }
-    Ok(())
 }

@@ -19,6 +19,7 @@ mod report;
 mod reported;
 mod run;
 mod session;
+mod skills;
 
 use std::collections::BTreeSet;
 use std::future::Future;
@@ -37,6 +38,7 @@ pub use remember::Remembered;
 pub use report::RunReport;
 pub use run::Run;
 pub use session::{Decision, Session, SessionOptions, View};
+pub use skills::{ImportedSkill, SkillExport, SkillSelection};
 
 pub use crate::backend::MaintenanceReport;
 use crate::backend::{ExactQuery, Store};

@@ -27,6 +27,15 @@ pub enum Remembered {
     },
 }
 
+/// What becomes of a known record that is remembered again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Repeat {
+    /// It is reinforced: somebody says it a second time.
+    Reinforce,
+    /// Nothing: a file was read a second time.
+    Leave,
+}
+
 impl LearnKit {
     /// Remembers a record. The same content again reinforces what is known; a fact that differs in a
     /// number or a negation supersedes the old one, with history. Nothing crosses scopes.
@@ -34,7 +43,12 @@ impl LearnKit {
     /// # Errors
     /// `InvalidInput` for a record of another tenant or without words, `Conflict` when its id is
     /// taken, `Unavailable` when the store cannot be written.
-    pub async fn remember(&self, mut record: Record) -> Result<Remembered> {
+    pub async fn remember(&self, record: Record) -> Result<Remembered> {
+        self.remember_once(record, Repeat::Reinforce).await
+    }
+
+    /// Remembers a record; `repeat` says what becomes of one that is known.
+    pub(super) async fn remember_once(&self, mut record: Record, repeat: Repeat) -> Result<Remembered> {
         if record.tenant != self.inner.tenant {
             return Err(Error::invalid("the record belongs to another tenant; build a LearnKit for that tenant"));
         }
@@ -48,6 +62,9 @@ impl LearnKit {
         };
         let mode = PutMode::IfRevision(old.revision);
         let now = self.now();
+        if same && repeat == Repeat::Leave {
+            return Ok(Remembered::Known(old.id));
+        }
         if same {
             apply(&mut old, &Event::Helped, now);
             self.within("put", self.inner.store.records.put(&old, mode)).await?;
@@ -87,7 +104,7 @@ impl LearnKit {
 }
 
 /// The content with every secret masked, whatever field it stands in.
-fn masked(content: &Content) -> Result<Content> {
+pub(super) fn masked(content: &Content) -> Result<Content> {
     let unreadable =
         |error| Error::invalid("the record holds a secret where none can be masked; remove it").with_source(error);
     let json = serde_json::to_string(content).map_err(unreadable)?;

@@ -22,7 +22,12 @@ use crate::run::StoredRun;
 use crate::task::TaskKey;
 use crate::{Error, ErrorKind, Result};
 
-crate::register_backend!("memory", "In the memory of this process; gone when it ends.", open);
+crate::register_backend!(
+    "memory",
+    "In the memory of this process; gone when it ends.",
+    open,
+    MemoryStore::CAPABILITIES
+);
 
 fn open(_uri: BackendUri, mode: OpenMode) -> OpenFuture {
     let opened = match mode {
