@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::config::ReplayTrust;
-use crate::record::{Confidence, Record, RecordId, Status, Trust};
+use crate::record::{Confidence, Kind, Record, RecordId, Status, Trust};
 use crate::tool::EffectClass;
 use crate::{Error, Result};
 
@@ -79,6 +79,7 @@ pub fn apply(record: &mut Record, event: &Event, at: Timestamp) -> String {
     };
     if record.status != before {
         record.status_reason.clone_from(&reason);
+        record.status_since = Some(at);
     }
     reason
 }
@@ -335,6 +336,7 @@ fn expire(record: &mut Record, now: Timestamp) -> bool {
         return false;
     };
     record.status = Status::Stale;
+    record.status_since = Some(now);
     reason.clone_into(&mut record.status_reason);
     true
 }
@@ -344,9 +346,24 @@ fn promote(record: &mut Record, plan: &MaintenancePlan, now: Timestamp) -> bool 
     let over = record.status == Status::Probation && hours >= plan.quarantine_hours && record.usage.harm == 0;
     if over {
         record.status = Status::Active;
+        record.status_since = Some(now);
         "probation is over and it did no harm".clone_into(&mut record.status_reason);
     }
     over
+}
+
+/// Whether a record may be deleted for its age: a tombstone that was retired, or a trace that expired,
+/// before this time. Nothing that is pinned, and nothing that may still replay, guide or come back.
+pub fn may_purge(record: &Record, before: Timestamp) -> bool {
+    if record.pinned {
+        return false;
+    }
+    if record.status == Status::Retired {
+        // Records of before this was noted: nothing is known to have happened to them since.
+        let known = [record.last_reinforced, record.last_decayed].into_iter().flatten().fold(record.created, Timestamp::max);
+        return record.status_since.unwrap_or(known) < before;
+    }
+    record.kind() == Kind::Trace && record.expires.is_some_and(|expires| expires < before)
 }
 
 /// Whether a record may replay its own key at `now`.

@@ -1,12 +1,15 @@
 //! Opening connections and setting them up.
 
+use std::cell::Cell;
+use std::fs::OpenOptions;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use learnkit_core::registry::OpenMode;
 use learnkit_core::{Error, ErrorKind, Result};
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::error::{Fault, Outcome, explain};
 use crate::migrate::{check, migrate};
@@ -47,9 +50,7 @@ impl Location {
     pub(crate) fn open(&self, mode: OpenMode) -> Result<Connections> {
         match self {
             Self::Memory => open_memory(mode),
-            Self::File(path) => {
-                open_file(path, mode).map_err(|fault| explain(fault).with_context("path", path.display()))
-            }
+            Self::File(path) => open_file(path, mode).map_err(|fault| refusal(path, fault)),
         }
         .map_err(|error| error.with_operation("open"))
     }
@@ -80,6 +81,7 @@ fn open_file(path: &Path, mode: OpenMode) -> Outcome<Connections> {
         must_exist(folder, "the folder of the database does not exist; make it first")?;
     }
     let mut writer = connect(path, flags)?;
+    must_be_writable(&writer)?;
     check(&writer)?;
     let wal = switch_to_wal(&writer)?;
     if wal != "wal" {
@@ -103,24 +105,78 @@ fn open_reader(path: &Path) -> Outcome<Connection> {
 }
 
 fn connect(path: &Path, flags: OpenFlags) -> Outcome<Connection> {
-    let connection = Connection::open_with_flags(path, flags).map_err(|error| denied(path).unwrap_or(error.into()))?;
-    connection.busy_timeout(BUSY)?;
+    let mut connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_handler(Some(wait_for_lock))?;
     // Without it SQLite plans a statement anew when its parameters change, at several times the cost of a lookup.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     Ok(connection)
 }
 
-/// SQLite says only that it cannot open; the system knows when the reason is a permission.
-fn denied(path: &Path) -> Option<Fault> {
-    let error = std::fs::File::open(path).err()?;
-    let denied = error.kind() == std::io::ErrorKind::PermissionDenied;
-    let message = "the database file may not be opened; check its permissions";
-    denied.then(|| Error::new(ErrorKind::Permission, message).with_source(error).into())
+thread_local! {
+    /// When the statement of this thread began to wait.
+    static WAITING: Cell<Option<Instant>> = const { Cell::new(None) };
+}
+
+/// Whether a statement waits for a lock once more.
+///
+/// SQLite's own handler soon asks only ten times a second. A busy writer frees the lock for a tenth of
+/// a millisecond between two commits, so that of 16 processes some would ask in vain for all their time.
+fn wait_for_lock(times: i32) -> bool {
+    let now = Instant::now();
+    let since = WAITING.get().filter(|_| times > 0).unwrap_or(now);
+    WAITING.set(Some(since));
+    if now.duration_since(since) >= BUSY {
+        return false;
+    }
+    // Uneven steps, so that processes do not keep asking at the same moments.
+    let uneven = u64::from(std::process::id()).wrapping_mul(7919).wrapping_add(u64::from(times.unsigned_abs()) * 131);
+    std::thread::sleep(Duration::from_micros(300 + uneven % 2_000));
+    true
+}
+
+/// Why a file could not be opened. SQLite says only that it cannot; the system knows when the reason is a
+/// permission.
+fn refusal(path: &Path, fault: Fault) -> Error {
+    let unclear = matches!(&fault, Fault::Sql(error) if matches!(error.sqlite_error_code(),
+        Some(ErrorCode::CannotOpen | ErrorCode::SystemIoFailure)));
+    let denied = if unclear { denied(path) } else { None };
+    denied.unwrap_or_else(|| explain(fault)).with_context("path", path.display())
+}
+
+fn denied(path: &Path) -> Option<Error> {
+    let refused = |error: &io::Error| matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem);
+    let denial = |message: &str, error| Error::new(ErrorKind::Permission, message).with_source(error);
+    if let Err(error) = OpenOptions::new().read(true).write(true).open(path)
+        && refused(&error)
+    {
+        return Some(denial("the database file may not be read and written; check its permissions", error));
+    }
+    let folder = path.parent()?;
+    // The only sure way to know is to try; the name is this process's own.
+    let probe = folder.join(format!(".learnkit-probe-{}", std::process::id()));
+    match OpenOptions::new().write(true).create_new(true).open(&probe) {
+        Err(error) if refused(&error) => {
+            let message = "the folder of the database may not be written, and SQLite keeps its log there; check its permissions";
+            Some(denial(message, error))
+        }
+        Err(_) => None,
+        Ok(_) => {
+            // A leftover would be an empty file; nothing else depends on it.
+            let _ = std::fs::remove_file(probe);
+            None
+        }
+    }
 }
 
 fn must_exist(path: &Path, way_out: &str) -> Outcome<()> {
     if path.exists() { Ok(()) } else { Err(Error::new(ErrorKind::NotFound, way_out).into()) }
+}
+
+/// SQLite opens a file that it may not write for reading, and says so only at the first write.
+fn must_be_writable(connection: &Connection) -> Outcome<()> {
+    let message = "the database file is read-only; make it and its folder writable";
+    if connection.is_readonly("main")? { Err(Error::new(ErrorKind::Permission, message).into()) } else { Ok(()) }
 }
 
 /// Two processes that switch at once do not wait for each other: SQLite skips the busy timeout there.

@@ -39,22 +39,22 @@ impl Columns {
     }
 }
 
-/// Indexes a record under its row, in place of what was there.
+/// Indexes a record under its row, in place of what was there; `false` when it was indexed just so.
 ///
 /// Most puts only change counters: an unchanged text costs one read and no write.
-pub(crate) fn index(connection: &Connection, row: i64, text: &SearchText) -> Outcome<()> {
+pub(crate) fn index(connection: &Connection, row: i64, text: &SearchText) -> Outcome<bool> {
     let columns = Columns::of(text);
     let mut indexed = connection.prepare_cached(INDEXED)?;
     let indexed =
         indexed.query_row([row], |row| Ok(Columns { title: row.get(0)?, tools: row.get(1)?, body: row.get(2)? }));
     match indexed.optional()? {
-        Some(before) if before == columns => return Ok(()),
+        Some(before) if before == columns => return Ok(false),
         Some(_) => remove(connection, row)?,
         None => {}
     }
     let values = params![row, columns.title, columns.tools, columns.body];
     connection.prepare_cached(INSERT)?.execute(values)?;
-    Ok(())
+    Ok(true)
 }
 
 /// Takes a record out of the index.

@@ -13,6 +13,7 @@ mod row;
 mod runs;
 mod search;
 mod store;
+mod upkeep;
 mod workers;
 
 pub use store::SqliteStore;

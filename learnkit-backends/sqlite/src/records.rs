@@ -3,14 +3,16 @@
 use std::sync::LazyLock;
 
 use jiff::Timestamp;
+use learnkit_core::ErrorKind;
 use learnkit_core::backend::{
-    AgentFilter, ExactQuery, MaintainedPage, MaintenanceReport, Page, Put, RecordFilter, ScanRequest, SkippedRow,
+    AgentFilter, Deletion, ExactQuery, Found, MaintainedPage, MaintenanceReport, Page, Put, RecordFilter, ScanRequest,
+    SkippedRow,
 };
 use learnkit_core::lifecycle::{self, MaintenancePlan};
 use learnkit_core::record::{Record, RecordId, Revision, SCHEMA_VERSION, Tenant};
 use rusqlite::{Connection, OptionalExtension as _, Row, named_params};
 
-use crate::error::Outcome;
+use crate::error::{Fault, Outcome};
 use crate::fts;
 use crate::row::{Params, corrupt, decode, encode, limit, nanoseconds, optional};
 
@@ -76,6 +78,53 @@ pub(crate) fn get(connection: &Connection, tenant: &Tenant, id: &RecordId) -> Ou
     let mut rows = statement.query([tenant.as_str(), id.as_str()])?;
     let Some(row) = rows.next()? else { return Ok(None) };
     Ok(Some(read(row)?.map_err(|reason| corrupt(id.as_str(), &reason))?))
+}
+
+/// Records by id, with those that cannot be read.
+pub(crate) fn find(connection: &Connection, tenant: &Tenant, ids: &[RecordId]) -> Outcome<Found> {
+    let mut found = Found::default();
+    for id in ids {
+        match get(connection, tenant, id) {
+            Ok(record) => found.records.extend(record),
+            Err(Fault::Explained(error)) if error.kind() == ErrorKind::Corrupt => found.unreadable.push(id.clone()),
+            Err(fault) => return Err(fault),
+        }
+    }
+    Ok(found)
+}
+
+/// Deletes records that are still as they were seen.
+pub(crate) fn delete_many(connection: &Connection, tenant: &Tenant, deletions: &[Deletion]) -> Outcome<u64> {
+    let mut stored = connection.prepare_cached("SELECT revision FROM records WHERE tenant = ?1 AND id = ?2")?;
+    let mut deleted = 0;
+    for Deletion { id, only } in deletions {
+        if let Some(seen) = only {
+            let now = stored.query_row([tenant.as_str(), id.as_str()], |row| row.get(0)).optional()?;
+            if now != Some(seen.0) {
+                continue;
+            }
+        }
+        deleted += u64::from(delete(connection, tenant, id)?);
+    }
+    Ok(deleted)
+}
+
+/// Indexes up to `limit` records after a row number whose entry is missing or out of date; gives how many
+/// they were and the row number to go on from. What cannot be read stays as it is.
+pub(crate) fn reindex(connection: &Connection, after: i64, limit: i64) -> Outcome<(u64, Option<i64>)> {
+    let mut statement =
+        connection.prepare_cached("SELECT body, id, row FROM records WHERE row > ?1 ORDER BY row LIMIT ?2")?;
+    let mut rows = statement.query([after, limit])?;
+    let (mut changed, mut last) = (0, None);
+    while let Some(row) = rows.next()? {
+        let number = row.get(2)?;
+        last = Some(number);
+        match read(row)? {
+            Ok(record) => changed += u64::from(fts::index(connection, number, &record.content.search_text())?),
+            Err(reason) => left_out(&row.get::<_, String>(1)?, &reason),
+        }
+    }
+    Ok((changed, last))
 }
 
 /// Deletes a record with its index entry.

@@ -22,6 +22,7 @@ fn list_where(task: &str) -> String {
         "SELECT body, finished, id FROM runs
          WHERE tenant = :tenant AND {task}
            AND (:agent IS NULL OR agent = :agent)
+           AND (:before IS NULL OR finished < :before)
            AND (:finished IS NULL OR (finished, id) < (:finished, :after))
          ORDER BY finished DESC, id DESC LIMIT :limit"
     )
@@ -72,6 +73,15 @@ pub(crate) fn delete(connection: &Connection, tenant: &Tenant, id: &RunId) -> Ou
     Ok(statement.execute([tenant.as_str(), id.as_str()])? > 0)
 }
 
+/// Deletes runs with their calls.
+pub(crate) fn delete_many(connection: &Connection, tenant: &Tenant, ids: &[RunId]) -> Outcome<u64> {
+    let mut deleted = 0;
+    for id in ids {
+        deleted += u64::from(delete(connection, tenant, id)?);
+    }
+    Ok(deleted)
+}
+
 /// One page of runs, newest first.
 pub(crate) fn list(connection: &Connection, filter: &RunFilter) -> Outcome<Page<StoredRun>> {
     let after = filter.after.as_deref().map(Cursor::parse).transpose()?;
@@ -81,6 +91,7 @@ pub(crate) fn list(connection: &Connection, filter: &RunFilter) -> Outcome<Page<
         ":tenant": filter.tenant.as_str(),
         ":key": filter.key.as_ref().map(learnkit_core::task::TaskKey::as_str),
         ":agent": filter.agent.as_ref().map(learnkit_core::record::AgentName::as_str),
+        ":before": filter.finished_before.map(nanoseconds),
         ":finished": after.as_ref().map(|after| after.finished),
         ":after": after.as_ref().map(|after| after.id.as_str()),
         // One more row than asked for tells whether another page follows.

@@ -1,11 +1,12 @@
 //! The store: traits over jobs for the threads that own the connections.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use learnkit_core::backend::{
-    BackendInfo, Batch, Capabilities, Committed, ExactQuery, MaintainedPage, MemoryBackend, Page, RunFilter, RunStore,
-    ScanRequest, Scored, SearchQuery,
+    BackendInfo, Batch, Capabilities, Committed, Deletion, ExactQuery, Health, Made, MaintainedPage, MakeBatch,
+    MemoryBackend, Page, RunFilter, RunStore, ScanRequest, Scored, SearchQuery, Vacuumed,
 };
 use learnkit_core::lifecycle::MaintenancePlan;
 use learnkit_core::record::{Record, RecordId, RunId, Tenant};
@@ -18,7 +19,7 @@ use crate::connection::{Connections, Location};
 use crate::error::{Outcome, explain};
 use crate::near::Near;
 use crate::workers::{Workers, apart};
-use crate::{records, runs, search};
+use crate::{records, runs, search, upkeep};
 
 /// Records and runs in one SQLite database.
 ///
@@ -117,6 +118,13 @@ impl SqliteStore {
         self.read(operation, move |connection| job(connection, &query)).await
     }
 
+    fn path(&self) -> Option<PathBuf> {
+        match &self.location {
+            Location::Memory => None,
+            Location::File(path) => Some(path.clone()),
+        }
+    }
+
     /// Runs a job in a transaction that is committed when the job succeeds.
     async fn write<T: Send + 'static>(
         &self,
@@ -164,6 +172,16 @@ impl MemoryBackend for SqliteStore {
         self.write("commit", move |connection| commit(connection, &batch)).await
     }
 
+    async fn commit_over(&self, tenant: &Tenant, ids: &[RecordId], make: &MakeBatch) -> Result<Made> {
+        let (tenant, ids, make) = (tenant.clone(), ids.to_vec(), Arc::clone(make));
+        let whole = move |connection: &Connection| {
+            let batch = make(&records::find(connection, &tenant, &ids)?);
+            let committed = commit(connection, &batch)?;
+            Ok(Made { batch, committed })
+        };
+        self.write("commit", whole).await
+    }
+
     async fn get(&self, tenant: &Tenant, id: &RecordId) -> Result<Option<Record>> {
         let (tenant, id) = (tenant.clone(), id.clone());
         self.read("get", move |connection| records::get(connection, &tenant, &id)).await
@@ -172,6 +190,11 @@ impl MemoryBackend for SqliteStore {
     async fn delete(&self, tenant: &Tenant, id: &RecordId) -> Result<bool> {
         let (tenant, id) = (tenant.clone(), id.clone());
         self.write("delete", move |connection| records::delete(connection, &tenant, &id)).await
+    }
+
+    async fn delete_many(&self, tenant: &Tenant, deletions: &[Deletion]) -> Result<u64> {
+        let (tenant, deletions) = (tenant.clone(), deletions.to_vec());
+        self.write("delete", move |connection| records::delete_many(connection, &tenant, &deletions)).await
     }
 
     async fn lookup(&self, query: &ExactQuery) -> Result<Vec<Record>> {
@@ -191,6 +214,16 @@ impl MemoryBackend for SqliteStore {
     async fn maintain(&self, request: &ScanRequest, plan: &MaintenancePlan, now: Timestamp) -> Result<MaintainedPage> {
         let (request, plan) = (request.clone(), *plan);
         self.write("maintain", move |connection| records::maintain(connection, &request, &plan, now)).await
+    }
+
+    async fn vacuum(&self) -> Result<Vacuumed> {
+        let path = self.path();
+        self.writer.run("vacuum", move |connection| upkeep::vacuum(connection, path.as_deref())).await
+    }
+
+    async fn health(&self) -> Result<Health> {
+        let path = self.path();
+        self.writer.run("health", move |connection| upkeep::health(connection, path.as_deref())).await
     }
 }
 
@@ -219,5 +252,50 @@ impl RunStore for SqliteStore {
     async fn delete_run(&self, tenant: &Tenant, id: &RunId) -> Result<bool> {
         let (tenant, id) = (tenant.clone(), id.clone());
         self.write("delete_run", move |connection| runs::delete(connection, &tenant, &id)).await
+    }
+
+    async fn delete_runs(&self, tenant: &Tenant, ids: &[RunId]) -> Result<u64> {
+        let (tenant, ids) = (tenant.clone(), ids.to_vec());
+        self.write("delete_runs", move |connection| runs::delete_many(connection, &tenant, &ids)).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use learnkit_core::ErrorKind;
+    use learnkit_core::backend::{Put, PutMode};
+    use learnkit_core::testing::fixtures;
+
+    use super::*;
+
+    async fn limit_pages(store: &SqliteStore, pages: u64) {
+        let limit = move |connection: &mut Connection| {
+            Ok(connection.pragma_update_and_check(None, "max_page_count", pages, |row| row.get::<_, u64>(0))?)
+        };
+        store.writer.run("limit", limit).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_full_database_stores_nothing_by_halves_and_works_again_with_more_room() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(folder.path().join("learnkit.db")).await.unwrap();
+        let before = fixtures::fact("fct_before", "was here").unwrap();
+        store.put(&before, PutMode::Create).await.unwrap();
+        limit_pages(&store, 1).await;
+        let puts = (0..2).map(|number| {
+            let record = fixtures::fact(&format!("fct_{number}"), &"long words ".repeat(2_000)).unwrap();
+            Put { record, mode: PutMode::Create }
+        });
+        let batch = Batch { puts: puts.collect(), run: Some(fixtures::run("run_1", "fill the disk").unwrap()) };
+        let error = store.commit(&batch).await.unwrap_err();
+        assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Unavailable, true));
+        assert!(error.message().contains("free space"), "{error}");
+        for put in &batch.puts {
+            assert_eq!(store.get(&put.record.tenant, &put.record.id).await.unwrap(), None);
+        }
+        assert_eq!(store.get_run(&before.tenant, &RunId::new("run_1").unwrap()).await.unwrap(), None);
+        assert!(store.get(&before.tenant, &before.id).await.unwrap().is_some(), "reading goes on");
+        limit_pages(&store, 1_000_000).await;
+        assert!(matches!(store.commit(&batch).await.unwrap(), Committed::Stored(_)));
     }
 }

@@ -2,17 +2,22 @@
 #![expect(clippy::unwrap_used, reason = "a helper that fails is a failed test")]
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use learnkit_backend_sqlite::SqliteStore;
 use learnkit_core::backend::{
-    ExactQuery, MemoryBackend as _, PutMode, RecordFilter, RunFilter, RunStore as _, ScanRequest, SearchQuery,
+    Deletion, ExactQuery, MemoryBackend as _, PutMode, RecordFilter, RunFilter, RunStore as _, ScanRequest,
+    SearchQuery, Store,
 };
 use learnkit_core::config::BackendUri;
-use learnkit_core::record::{Record, RecordId, RunId};
+use learnkit_core::engine::{Outcome, Pass, RunRetention, SessionOptions, View};
+use learnkit_core::record::{Kind, Record, RecordId, RunId};
 use learnkit_core::registry::OpenMode;
+use learnkit_core::run::Mode;
 use learnkit_core::testing::fixtures;
-use learnkit_core::{ErrorKind, open_store};
+use learnkit_core::{ErrorKind, LearnKit, RunReport, Task, open_store};
 use rusqlite::Connection;
+use serde_json::json;
 use tempfile::TempDir;
 
 fn place() -> (TempDir, PathBuf) {
@@ -156,7 +161,9 @@ fn damage(path: &Path, body: &str) {
 
 #[tokio::test]
 async fn d7_a_bad_row_is_named_by_scan_left_out_by_search_and_corrupt_by_id() {
-    for body in ["{bad", "{}", "", "null", r#"{"id": "b", "schema_version": 99}"#] {
+    let newer = serde_json::to_string(&Record { schema_version: 99, ..fixtures::fact("b", "new").unwrap() }).unwrap();
+    let bodies = ["{bad", "{}", "", "null", "[]", "7", "\"text\"", r#"{"id": 7, "schema_version": 1}"#, &newer];
+    for body in bodies {
         let (_folder, path) = place();
         let records = ["a", "b", "c"].map(|id| fixtures::skill(id, "do it", "query", "{}").unwrap());
         let store = stored(&path, &records).await;
@@ -260,4 +267,165 @@ async fn d1_d9_d10_a_new_store_needs_no_extension_and_holds_nothing_that_could_h
     let filter = RecordFilter::all_of(fixtures::tenant());
     let query = SearchQuery { text: "moon".to_owned(), filter, limit: 10 };
     assert_eq!(store.search(&query).await.unwrap().len(), 1);
+}
+
+/// A run of a task with one call, learned through the engine.
+async fn learn(memory: &LearnKit, task: &str) -> RunReport {
+    let session = memory.session(Task::new(task), SessionOptions::default()).unwrap();
+    session.decide(&View::default()).await;
+    session.tracker().record("fetch", json!({ "page": "Vexillophagy" }), json!({ "text": "Obambulatory" }));
+    session.finish(&Outcome::answered("It says Nudiustertian")).await
+}
+
+async fn engine(path: &Path) -> LearnKit {
+    LearnKit::builder().store(Store::of(SqliteStore::open(path).await.unwrap())).build().await.unwrap()
+}
+
+#[tokio::test]
+async fn d7_learning_maintenance_and_pruning_go_on_beside_rows_that_cannot_be_read() {
+    let (_folder, path) = place();
+    let memory = engine(&path).await;
+    let first = learn(&memory, "Fetch the page").await;
+    let skill = first.learned.iter().find(|note| note.kind == Kind::Skill).unwrap().id.clone();
+    let connection = Connection::open(&path).unwrap();
+    connection.execute("UPDATE records SET body = '[]' WHERE id = ?1", [skill.as_str()]).unwrap();
+    connection.execute("UPDATE runs SET body = '{' WHERE id = ?1", [first.run_id.as_str()]).unwrap();
+
+    let again = learn(&memory, "Fetch the page").await;
+    assert_eq!(again.mode, Mode::Cold, "nothing readable is known: {}", again.reason);
+    let warned = again.warnings.iter().any(|warning| warning.contains(skill.as_str()) && warning.contains("delete"));
+    assert!(warned, "{:?}", again.warnings);
+    assert_eq!(memory.run(&again.run_id).await.unwrap().calls.len(), 1, "the run itself is stored");
+
+    let maintained = memory.maintain_memory(1, 0.02, 0.0).await.unwrap();
+    assert_eq!(maintained.skipped.iter().map(|row| row.id.as_str()).collect::<Vec<_>>(), [skill.as_str()]);
+    assert_eq!(memory.purge_records(&memory.every_record(), Duration::ZERO, Pass::Real).await.unwrap(), 0);
+    assert_eq!(memory.vacuum().await.unwrap().reindexed, 0);
+    assert_eq!(memory.health().await.unwrap().problems, Vec::<String>::new());
+    memory.never_retrieved(10).await.unwrap();
+    let all = RunRetention { older_than: Duration::ZERO, keep_newest: 0 };
+    let pruned = memory.prune_runs(&all, Pass::Real).await.unwrap();
+    assert_eq!((pruned.runs, pruned.records), (2, 2), "the unreadable run too");
+
+    assert_eq!(memory.forget(&skill).await.unwrap().records, 1);
+    let fresh = learn(&memory, "Fetch the page").await;
+    assert!(fresh.learned.iter().any(|note| note.id == skill && note.change == "learned"), "{fresh:?}");
+}
+
+#[tokio::test]
+async fn d13_forgetting_through_the_engine_leaves_no_byte_of_task_arguments_result_or_answer() {
+    const WORDS: [&str; 4] = ["quockerwodger", "vexillophagy", "obambulatory", "nudiustertian"];
+    let (folder, path) = place();
+    let memory = engine(&path).await;
+    let report = learn(&memory, "Fetch the page Quockerwodger").await;
+    for number in 0..40 {
+        memory.remember(fixtures::fact(&format!("fct_{number}"), &format!("floor f{number} is wide")).unwrap()).await.unwrap();
+    }
+    let skill = report.learned.iter().find(|note| note.kind == Kind::Skill).unwrap().id.clone();
+    drop(memory);
+    assert!(WORDS.iter().all(|word| leaves(&folder, word)), "all of it was stored");
+
+    let memory = engine(&path).await;
+    let forgotten = memory.forget(&skill).await.unwrap();
+    assert_eq!((forgotten.records, forgotten.runs), (2, 1), "the skill, its trace and its run");
+    assert_eq!(memory.run(&report.run_id).await.unwrap_err().kind(), ErrorKind::NotFound);
+    let again = learn_nothing(&memory, "Fetch the page Quockerwodger").await;
+    assert_eq!(again, Mode::Cold);
+    drop(memory);
+    for word in WORDS {
+        assert!(!leaves(&folder, word), "{word} is gone");
+    }
+}
+
+/// How a task would be planned, without storing anything.
+async fn learn_nothing(memory: &LearnKit, task: &str) -> Mode {
+    memory.inspect(Task::new(task)).await.unwrap().mode
+}
+
+#[tokio::test]
+async fn d13_pruned_runs_and_purged_records_leave_no_bytes() {
+    let (folder, path) = place();
+    let memory = engine(&path).await;
+    let report = learn(&memory, "Fetch the page Quockerwodger").await;
+    memory.report_failure(&report.run_id).await.unwrap();
+    let all = RunRetention { older_than: Duration::ZERO, keep_newest: 0 };
+    assert_eq!(memory.prune_runs(&all, Pass::Real).await.unwrap().runs, 1);
+    assert_eq!(memory.purge_records(&memory.every_record(), Duration::ZERO, Pass::Real).await.unwrap(), 1);
+    drop(memory);
+    for word in ["quockerwodger", "vexillophagy", "obambulatory", "nudiustertian"] {
+        assert!(!leaves(&folder, word), "{word} is gone");
+    }
+}
+
+#[tokio::test]
+async fn f80_vacuum_rebuilds_the_index_as_every_put_writes_it_and_gives_space_back() {
+    let (folder, path) = place();
+    let records: Vec<Record> = (0..300)
+        .map(|number| fixtures::fact(&format!("fct_{number}"), &format!("删除用户{number} {}", "words ".repeat(200))).unwrap())
+        .collect();
+    let store = stored(&path, &records).await;
+    let index = |path: &Path| {
+        let connection = Connection::open(path).unwrap();
+        let mut rows = connection.prepare("SELECT rowid, title, tools, body FROM records_fts ORDER BY rowid").unwrap();
+        let rows = rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))).unwrap();
+        rows.collect::<Result<Vec<(i64, String, String, String)>, _>>().unwrap()
+    };
+    let before = index(&path);
+    let connection = Connection::open(&path).unwrap();
+    // What a foreign program, an old bug or another tokenizer could have left.
+    connection.execute_batch("DELETE FROM records_fts WHERE rowid % 3 = 0; UPDATE records_fts SET title = 'x' WHERE rowid % 3 = 1; INSERT INTO records_fts (rowid, title) VALUES (9999, 'nobody')").unwrap();
+    let filter = RecordFilter::all_of(fixtures::tenant());
+    let search = SearchQuery { text: "用户".to_owned(), filter, limit: 1_000 };
+    assert!(store.search(&search).await.unwrap().len() < 300);
+    let problems = store.health().await.unwrap().problems;
+    assert!(problems.len() == 1 && problems[0].contains("learnkit vacuum"), "{problems:?}");
+
+    assert_eq!(store.vacuum().await.unwrap().reindexed, 200);
+    assert_eq!(index(&path), before, "the same code made both");
+    assert_eq!(store.search(&search).await.unwrap().len(), 300);
+    assert_eq!(store.health().await.unwrap().problems, Vec::<String>::new());
+
+    let gone: Vec<Deletion> =
+        records.iter().skip(10).map(|record| Deletion { id: record.id.clone(), only: None }).collect();
+    assert_eq!(store.delete_many(&fixtures::tenant(), &gone).await.unwrap(), 290);
+    let done = store.vacuum().await.unwrap();
+    assert!(done.bytes_after * 4 < done.bytes_before, "{done:?}");
+    let on_disk: u64 = std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().metadata().unwrap().len()).sum();
+    assert_eq!((on_disk, store.vacuum().await.unwrap().bytes_before), (done.bytes_after, done.bytes_after));
+    assert_eq!(store.search(&search).await.unwrap().len(), 10);
+}
+
+#[tokio::test]
+async fn vacuum_beside_others_keeps_what_they_wrote_and_says_when_it_is_busy() {
+    let (_folder, path) = place();
+    let store = stored(&path, &[fixtures::fact("fct_1", "one").unwrap()]).await;
+    let other = stored(&path, &[fixtures::fact("fct_2", "two").unwrap()]).await;
+    store.vacuum().await.unwrap();
+    other.put(&fixtures::fact("fct_3", "three").unwrap(), PutMode::Create).await.unwrap();
+    assert_eq!(store.scan(&all()).await.unwrap().items.len(), 3);
+
+    let writer = Connection::open(&path).unwrap();
+    writer.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let error = store.vacuum().await.unwrap_err();
+    assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Unavailable, true), "{error}");
+    writer.execute_batch("ROLLBACK").unwrap();
+    store.vacuum().await.unwrap();
+    let memory = SqliteStore::open_in_memory().await.unwrap();
+    assert!(memory.vacuum().await.unwrap().bytes_after > 0);
+}
+
+#[tokio::test]
+async fn f55_health_says_mode_schema_and_size() {
+    let (_folder, path) = place();
+    let store = stored(&path, &[]).await;
+    let health = store.health().await.unwrap();
+    let version = Connection::open(&path).unwrap().pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+    assert_eq!((health.writable, health.schema), (Some(true), Some(version)));
+    assert_eq!(health.details["journal_mode"], "wal");
+    assert!(health.bytes.unwrap() >= std::fs::metadata(&path).unwrap().len());
+    let writer = Connection::open(&path).unwrap();
+    writer.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let health = store.health().await.unwrap();
+    assert_eq!(health.writable, Some(false));
+    assert!(health.problems.iter().any(|problem| problem.contains("locked")), "{:?}", health.problems);
 }

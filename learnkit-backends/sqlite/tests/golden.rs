@@ -4,6 +4,7 @@
 //! current schema anew, which is right only before that schema is released.
 #![expect(clippy::unwrap_used, reason = "a helper that fails is a failed test")]
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use learnkit_backend_sqlite::SqliteStore;
@@ -75,20 +76,16 @@ async fn write(version: &str) {
 }
 
 #[tokio::test]
-async fn f57_a_database_of_schema_1_reads_back_row_by_row() {
+async fn f57_f59_a_database_of_schema_1_reads_back_row_by_row() {
     if std::env::var_os("LEARNKIT_WRITE_GOLDEN").is_some() {
         write("v1").await;
     }
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join("v1.db");
     std::fs::copy(golden("v1.db"), &copy).unwrap();
-    let tables = rusqlite::Connection::open(&copy).unwrap();
-    for table in ["records", "records_fts", "runs"] {
-        let count = format!("SELECT count(*) FROM {table}");
-        let count: i64 = tables.query_row(&count, [], |row| row.get(0)).unwrap();
-        assert!(count > 0, "{table} is filled");
-    }
-    drop(tables);
+    let before = rows(&copy);
+    assert_eq!(before.keys().collect::<Vec<_>>(), ["records", "records_fts", "runs"], "every table");
+    assert!(before.values().all(|rows| !rows.is_empty()), "every table is filled");
 
     let store = SqliteStore::open(&copy).await.unwrap();
     let expected = std::fs::read_to_string(golden("v1.json")).unwrap();
@@ -104,4 +101,25 @@ async fn f57_a_database_of_schema_1_reads_back_row_by_row() {
     let filter = RecordFilter::all_of(Tenant::default());
     let search = SearchQuery { text: "张三".to_owned(), filter, limit: 9 };
     assert_eq!(store.search(&search).await.unwrap().len(), 1);
+    drop(store);
+    assert_eq!(rows(&copy), before, "opening and migrating changes no value that was there");
+}
+
+/// Every row of every table by its columns of schema 1, as text; shadow tables of the index are its own affair.
+fn rows(path: &Path) -> BTreeMap<String, BTreeSet<String>> {
+    const TABLES: &str = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
+        AND name NOT LIKE 'records_fts_%'";
+    let connection = rusqlite::Connection::open(path).unwrap();
+    let texts = |statement: &str| -> Vec<String> {
+        let mut statement = connection.prepare(statement).unwrap();
+        statement.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
+    };
+    let columns = |table: &str| match table {
+        "records" => "row, tenant, id, revision, kind, scope, agent, status, confidence, expires, task_key, canonical, body",
+        "records_fts" => "rowid, title, tools, body",
+        "runs" => "row, tenant, id, agent, task_key, finished, body",
+        other => panic!("name the columns of `{other}`"),
+    };
+    let rows = |table: &str| texts(&format!("SELECT json_array({}) FROM {table}", columns(table))).into_iter().collect();
+    texts(TABLES).into_iter().map(|table| (table.clone(), rows(&table))).collect()
 }

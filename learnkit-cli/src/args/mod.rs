@@ -1,5 +1,6 @@
 //! The arguments of the command line, as clap reads them; what they mean is in `cmd` and `memory`.
 
+mod age;
 mod records;
 mod runs;
 mod setup;
@@ -127,6 +128,7 @@ pub(crate) enum Command {
     Skills(SkillsArgs),
     Maintain(MaintainArgs),
     Doctor(DoctorArgs),
+    Vacuum(VacuumArgs),
     Config(ConfigArgs),
     /// List the stores that this program can open
     #[command(after_help = "Example: learnkit backends --json")]
@@ -217,3 +219,12 @@ Exit code 1 means that something is wrong; it is listed under `problems`.
 
 Example: learnkit doctor --backend sqlite:learnkit.db --json")]
 pub(crate) struct DoctorArgs {}
+
+/// Give the space of what was deleted back, and bring the text index up to date
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Other programs may have the store open. They can read meanwhile, and write afterwards. It needs free
+space for a second copy of the store while it works.
+
+Example: learnkit runs prune --older-than 30d && learnkit vacuum")]
+pub(crate) struct VacuumArgs {}

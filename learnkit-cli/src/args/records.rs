@@ -5,8 +5,9 @@ use learnkit::record::{Kind, RecordId, Status};
 use learnkit::{Error, Result};
 
 use super::IdentityArgs;
+use super::age::Age;
 
-/// List, show, add, delete and pin records
+/// List, show, add, delete, pin and purge records
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example: learnkit records list --kind skill --agent support
@@ -68,6 +69,20 @@ Example: learnkit records add fact \"The API allows 100 requests a minute\" --ag
         /// Unpin it
         #[arg(long)]
         off: bool,
+    },
+    /// Delete what was retired long ago, and traces that expired long ago; pinned records stay
+    #[command(after_help = "\
+A retired record is kept as a tombstone, so that what it holds stays out of use. A procedure whose
+tombstone is purged may be learned anew.
+
+Example: learnkit records purge --older-than 90d --dry-run")]
+    Purge {
+        /// Retired or expired longer ago than this: minutes, hours, days or weeks, as in 90m, 12h, 30d, 8w
+        #[arg(long, value_name = "AGE")]
+        older_than: Age,
+        /// Only say what would be deleted
+        #[arg(long)]
+        dry_run: bool,
     },
 }
 

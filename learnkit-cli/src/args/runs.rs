@@ -3,7 +3,9 @@
 use clap::{Args, Subcommand, ValueEnum};
 use learnkit::record::{AgentName, RunId};
 
-/// List, show, report on and delete runs
+use super::age::Age;
+
+/// List, show, report on, delete and prune runs
 #[derive(Debug, Args)]
 #[command(after_help = "Example: learnkit runs list --limit 5 && learnkit runs show RUN_ID")]
 pub(crate) struct RunsArgs {
@@ -48,6 +50,22 @@ Example: learnkit runs delete run_0123456789abcdef")]
         /// The runs
         #[arg(required = true, value_name = "ID")]
         ids: Vec<RunId>,
+    },
+    /// Delete old runs with their traces; what they taught stays
+    #[command(after_help = "\
+A pinned trace stays. The space is given back by `learnkit vacuum`.
+
+Example: learnkit runs prune --older-than 30d --keep 1000 --dry-run")]
+    Prune {
+        /// Runs that finished longer ago than this: minutes, hours, days or weeks, as in 90m, 12h, 30d, 8w
+        #[arg(long, value_name = "AGE")]
+        older_than: Age,
+        /// Keep so many of the newest runs, however old they are
+        #[arg(long, value_name = "N", default_value_t = 0)]
+        keep: usize,
+        /// Only say what would be deleted
+        #[arg(long)]
+        dry_run: bool,
     },
 }
 

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use learnkit::backend::{Capabilities, RunFilter, ScanRequest};
+use learnkit::backend::{Capabilities, Health, RunFilter, ScanRequest};
 use learnkit::config::{BackendUri, Layer, Layers, Setting, is_offline};
 use learnkit::record::{RecordId, SCHEMA_VERSION};
 use learnkit::run::StoredRun;
@@ -28,7 +28,7 @@ pub(super) async fn run(context: &mut Context<'_>) -> Outcome {
     let mut problems: Vec<String> = claimed_twice().iter().map(Error::chain).collect();
     let connection = connection(&layers, &*context.variable);
     let stored = match memory::open(context, None, EXISTING).await {
-        Ok(memory) => Some((Store::of(&memory), Contents::of(&memory, &mut problems).await)),
+        Ok(memory) => Some((Store::of(&memory, &mut problems).await, Contents::of(&memory, &mut problems).await)),
         Err(failure) => {
             problems.push(failure.message());
             None
@@ -92,14 +92,36 @@ struct Store {
     scheme: &'static str,
     location: String,
     capabilities: Capabilities,
+    health: Health,
 }
 
 impl Store {
-    fn of(memory: &LearnKit) -> Self {
+    async fn of(memory: &LearnKit, problems: &mut Vec<String>) -> Self {
         let records = &memory.store().records;
         let info = records.info();
-        Self { scheme: info.scheme, location: info.location, capabilities: records.capabilities() }
+        let mut health = memory.health().await.unwrap_or_else(|error| {
+            problems.push(error.chain());
+            Health::default()
+        });
+        problems.append(&mut health.problems);
+        Self { scheme: info.scheme, location: info.location, capabilities: records.capabilities(), health }
     }
+}
+
+/// What a store says of itself, for people.
+fn told(health: &Health) -> Vec<(&'static str, String)> {
+    let mode = health.writable.map(|writable| if writable { "read and write" } else { "cannot be written now" });
+    let details = health.details.iter().map(|(name, value)| format!("{} {value}", name.replace('_', " ")));
+    let details = details.collect::<Vec<_>>().join(", ");
+    [
+        ("database schema", health.schema.map(|version| version.to_string())),
+        ("mode", mode.map(str::to_owned)),
+        ("size", health.bytes.map(|bytes| format!("{bytes} bytes"))),
+        ("details", (!details.is_empty()).then_some(details)),
+    ]
+    .into_iter()
+    .filter_map(|(name, value)| Some((name, value?)))
+    .collect()
 }
 
 /// What is in the store for one tenant.
@@ -190,8 +212,9 @@ impl Checkup {
             "backend": self.uri, "record_schema": SCHEMA_VERSION, "tenant": tenant, "problems": self.problems,
         });
         if let (Some((store, contents)), Some(fields)) = (&self.stored, value.as_object_mut()) {
-            let Store { scheme, location, capabilities } = store;
-            let store = json!({ "scheme": scheme, "location": location, "capabilities": capabilities });
+            let Store { scheme, location, capabilities, health } = store;
+            let store =
+                json!({ "scheme": scheme, "location": location, "capabilities": capabilities, "health": health });
             fields.insert("store".to_owned(), store);
             let Contents { records, by_kind, by_status, runs, last_run, never_retrieved } = contents;
             let last = last_run.as_ref().map(|run| json!({ "id": run.id, "finished": run.finished, "mode": run.mode }));
@@ -216,7 +239,8 @@ impl Checkup {
         ];
         if let Some((store, contents)) = &self.stored {
             pairs.push(("location", store.location.clone()));
-            pairs.push(("schema", format!("records of version {SCHEMA_VERSION}")));
+            pairs.push(("record schema", SCHEMA_VERSION.to_string()));
+            pairs.extend(told(&store.health));
             pairs.push(("capabilities", capable(store.capabilities)));
             pairs.push(("records", contents.records.to_string()));
             pairs.push(("by kind", counts(&contents.by_kind)));

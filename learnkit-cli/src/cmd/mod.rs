@@ -16,6 +16,7 @@ mod man;
 mod record_view;
 mod records;
 mod report;
+mod retention;
 mod runs;
 mod tally;
 
@@ -46,6 +47,7 @@ pub(crate) async fn run(command: &Command, context: &mut Context<'_>) -> Outcome
             SkillsCommand::Import(import) => import_skills::run(import, &args.whose, context).await,
         },
         Command::Doctor(_) => doctor::run(context).await,
+        Command::Vacuum(_) => retention::vacuum(context).await,
         Command::Config(args) => config::run(args, context),
         Command::Backends(_) => linked::backends(&mut context.out),
         Command::Adapters(_) => linked::adapters(&mut context.out),

@@ -32,6 +32,7 @@ fn standing(record: &Record) -> Vec<(&'static str, String)> {
         ("scope", record.scope.to_string()),
         ("agent", record.agent.to_string()),
         ("status", format!("{}: {}", record.status, record.status_reason)),
+        ("status since", record.status_since.unwrap_or(record.created).to_string()),
         ("pinned", if record.pinned { "yes" } else { "no" }.to_owned()),
         ("trust", record.trust.to_string()),
         ("confidence", format!("{:.2}", record.confidence.get())),

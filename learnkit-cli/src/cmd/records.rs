@@ -1,4 +1,4 @@
-//! `records`: list, show, add, delete and pin.
+//! `records`: list, show, add, delete, pin and purge.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,8 @@ use learnkit::record::{Kind, Record, RecordId, Status};
 use learnkit::registry::OpenMode;
 use serde_json::{Value, json};
 
-use super::{EXISTING, add, forget, note_skipped, record_view};
+use super::retention::Tombstones;
+use super::{EXISTING, add, forget, note_skipped, record_view, retention};
 use crate::args::{IdentityArgs, RecordsArgs, RecordsCommand};
 use crate::failure::{Ending, Failure, Outcome};
 use crate::output::Output;
@@ -37,6 +38,11 @@ pub(super) async fn run(args: &RecordsArgs, context: &mut Context<'_>) -> Outcom
         RecordsCommand::Add { what } => add::run(what, &memory, out).await?,
         RecordsCommand::Delete { ids } => return forget::each(ids, out, async |id| memory.forget(id).await).await,
         RecordsCommand::Pin { id, off } => pin(&memory, id, !off, out).await?,
+        RecordsCommand::Purge { older_than, dry_run } => {
+            let filter = filter(&memory, &args.identity, &[], &[]);
+            let tombstones = Tombstones { filter, older_than: older_than.0, pass: retention::pass(*dry_run) };
+            return retention::purge(&memory, &tombstones, out).await;
+        }
     }
     Ok(Ending::Good)
 }

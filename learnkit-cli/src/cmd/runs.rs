@@ -1,11 +1,12 @@
 //! `runs`: finished runs, every decision of one, and what turned out later.
 
 use learnkit::backend::RunFilter;
+use learnkit::engine::RunRetention;
 use learnkit::record::AgentName;
 use learnkit::run::{CallStatus, Gate, StoredCall, StoredRun};
 use serde_json::{Value, json};
 
-use super::{CANDIDATE_HEADER, EXISTING, candidate_rows, forget, note_skipped, report};
+use super::{CANDIDATE_HEADER, EXISTING, candidate_rows, forget, note_skipped, report, retention};
 use crate::args::{RunsArgs, RunsCommand};
 use crate::failure::{Ending, Outcome};
 use crate::output::Output;
@@ -25,6 +26,10 @@ pub(super) async fn run(args: &RunsArgs, context: &mut Context<'_>) -> Outcome {
         RunsCommand::Delete { ids } => {
             let memory = memory::open(context, None, EXISTING).await?;
             return forget::each(ids, &mut context.out, async |id| memory.forget_run(id).await).await;
+        }
+        RunsCommand::Prune { older_than, keep, dry_run } => {
+            let retention = RunRetention { older_than: older_than.0, keep_newest: *keep };
+            return retention::prune(retention, retention::pass(*dry_run), context).await;
         }
     }
     Ok(Ending::Good)
@@ -140,8 +145,21 @@ fn call_rows(calls: &[StoredCall]) -> Vec<[String; 5]> {
             CallStatus::Failed { reason } => format!("failed: {reason}"),
         };
         let place = call.parent.map_or_else(|| (at + 1).to_string(), |parent| format!("{} in {}", at + 1, parent + 1));
-        let result = text::shortened(&call.result.text, RESULT_CHARS);
-        [place, call.tool.clone(), call.arguments.to_string(), outcome, result]
+        let mut result = text::shortened(&call.result.text, RESULT_CHARS);
+        if call.result.truncated {
+            result.push_str(&cut(&call.result.text, call.result.bytes));
+        }
+        let arguments = call.arguments.raw();
+        let arguments = match &call.arguments_cut {
+            Some(whole) => text::shortened(arguments, RESULT_CHARS) + &cut(arguments, whole.bytes),
+            None => arguments.to_owned(),
+        };
+        [place, call.tool.clone(), arguments, outcome, result]
     };
     calls.iter().enumerate().map(row).collect()
+}
+
+/// Says that a text is stored as a prefix.
+fn cut(stored: &str, bytes: usize) -> String {
+    format!(" [cut: {} of {bytes} bytes are stored]", stored.len())
 }

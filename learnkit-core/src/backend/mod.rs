@@ -6,6 +6,7 @@
 mod capability;
 mod maintenance;
 mod query;
+mod upkeep;
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -18,6 +19,7 @@ pub use maintenance::{MaintainedPage, MaintenanceReport};
 pub use query::{
     AgentFilter, ExactQuery, Page, RecordFilter, RunFilter, ScanRequest, Scored, SearchQuery, SkippedRow, Visibility,
 };
+pub use upkeep::{Deletion, Found, Health, Made, MakeBatch, Vacuumed};
 
 use crate::lifecycle::MaintenancePlan;
 use crate::record::{Record, RecordId, Revision, RunId, Tenant};
@@ -118,6 +120,17 @@ pub trait MemoryBackend: Debug + Send + Sync + 'static {
     /// locked, full, read-only or out of reach.
     async fn commit(&self, batch: &Batch) -> Result<Committed>;
 
+    /// Reads records by id and stores the batch that `make` makes of them; nobody changes them in between.
+    ///
+    /// A store with transactions does it in one. The default compares revisions and reads again where
+    /// somebody was faster, 64 times at most.
+    ///
+    /// # Errors
+    /// As for [`Self::commit`]; `Conflict` also when the records keep changing.
+    async fn commit_over(&self, tenant: &Tenant, ids: &[RecordId], make: &MakeBatch) -> Result<Made> {
+        upkeep::commit_over(self, tenant, ids, make).await
+    }
+
     /// Stores one record and returns its new revision.
     ///
     /// # Errors
@@ -141,6 +154,18 @@ pub trait MemoryBackend: Debug + Send + Sync + 'static {
     /// # Errors
     /// `Unavailable` when the store cannot be written.
     async fn delete(&self, tenant: &Tenant, id: &RecordId) -> Result<bool>;
+
+    /// Deletes records from every index and returns how many there were; one that changed since its
+    /// revision was read stays.
+    ///
+    /// A store with transactions deletes all in one. The default deletes one by one, so that after an
+    /// error some are gone, and only there a change can fall between the look and the delete.
+    ///
+    /// # Errors
+    /// `Unavailable` when the store cannot be written.
+    async fn delete_many(&self, tenant: &Tenant, deletions: &[Deletion]) -> Result<u64> {
+        upkeep::delete_many(self, tenant, deletions).await
+    }
 
     /// The records of exact tasks, in any status: an index lookup, never ranked, never a search.
     ///
@@ -177,6 +202,24 @@ pub trait MemoryBackend: Debug + Send + Sync + 'static {
     async fn maintain(&self, request: &ScanRequest, plan: &MaintenancePlan, now: Timestamp) -> Result<MaintainedPage> {
         maintenance::maintain_page(self, request, plan, now).await
     }
+
+    /// Gives freed space back and brings the text index up to date; reading goes on meanwhile.
+    ///
+    /// # Errors
+    /// `Unsupported` where there is nothing to compact (the default), `Unavailable` when the store is
+    /// busy or its disk is full; nothing that is stored is lost then.
+    async fn vacuum(&self) -> Result<Vacuumed> {
+        let message = "this store has no space of its own to give back; there is nothing to do";
+        Err(Error::new(ErrorKind::Unsupported, message).with_context("backend", self.info().scheme))
+    }
+
+    /// How the store is doing: mode, schema, size, and what is wrong. The default knows nothing.
+    ///
+    /// # Errors
+    /// `Unavailable` when the store is out of reach.
+    async fn health(&self) -> Result<Health> {
+        Ok(Health::default())
+    }
 }
 
 /// A store of finished runs.
@@ -211,6 +254,19 @@ pub trait RunStore: Debug + Send + Sync + 'static {
     /// # Errors
     /// `Unavailable` when the store cannot be written.
     async fn delete_run(&self, tenant: &Tenant, id: &RunId) -> Result<bool>;
+
+    /// Deletes runs with their calls and returns how many there were. A store with transactions deletes
+    /// all in one; the default deletes one by one.
+    ///
+    /// # Errors
+    /// `Unavailable` when the store cannot be written.
+    async fn delete_runs(&self, tenant: &Tenant, ids: &[RunId]) -> Result<u64> {
+        let mut deleted = 0;
+        for id in ids {
+            deleted += u64::from(self.delete_run(tenant, id).await?);
+        }
+        Ok(deleted)
+    }
 }
 
 /// An opened store: records, and runs.
@@ -246,5 +302,26 @@ impl Store {
             return Ok(Committed::RunExists);
         }
         self.records.commit(&Batch { run: None, ..batch }).await
+    }
+
+    /// Stores what `make` makes of the records as they are now, with its run, as [`Self::commit`] does.
+    ///
+    /// # Errors
+    /// As for [`MemoryBackend::commit_over`].
+    pub async fn commit_over(&self, tenant: &Tenant, ids: &[RecordId], make: &MakeBatch) -> Result<Made> {
+        if self.records.capabilities().runs {
+            return self.records.commit_over(tenant, ids, make).await;
+        }
+        let first = make(&upkeep::find(&*self.records, tenant, ids).await?);
+        let run = first.run.clone();
+        if let Some(run) = &run
+            && !self.runs.finish_run(run).await?
+        {
+            return Ok(Made { batch: first, committed: Committed::RunExists });
+        }
+        let make = Arc::clone(make);
+        let without_run: MakeBatch = Arc::new(move |found| Batch { run: None, ..make(found) });
+        let done = self.records.commit_over(tenant, ids, &without_run).await?;
+        Ok(Made { batch: Batch { run, ..done.batch }, ..done })
     }
 }

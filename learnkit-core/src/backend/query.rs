@@ -162,6 +162,9 @@ pub struct RunFilter {
     pub key: Option<TaskKey>,
     /// Only this agent's runs.
     pub agent: Option<AgentName>,
+    /// Only runs that finished before this time; a row that cannot be read is named only where the store
+    /// knows its time from elsewhere.
+    pub finished_before: Option<Timestamp>,
     /// At most so many.
     pub limit: usize,
     /// The cursor of the page before.
@@ -171,7 +174,7 @@ pub struct RunFilter {
 impl RunFilter {
     /// The newest runs of a tenant.
     pub fn newest(tenant: Tenant, limit: usize) -> Self {
-        Self { tenant, key: None, agent: None, limit, after: None }
+        Self { tenant, key: None, agent: None, finished_before: None, limit, after: None }
     }
 
     /// Whether a run meets every part but the page.
@@ -179,5 +182,6 @@ impl RunFilter {
         run.tenant == self.tenant
             && self.key.as_ref().is_none_or(|key| run.task.key == *key)
             && self.agent.as_ref().is_none_or(|agent| run.agent == *agent)
+            && self.finished_before.is_none_or(|time| run.finished < time)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::LearnKit;
 use super::learn::{Ended, Outcome};
-use crate::run::{AnswerSource, Gate, GateSource, Mode, StoredRun, short_reason};
+use crate::run::{AnswerSource, Gate, GateSource, Mode, StoredRun, prefix, short_reason};
 use crate::secret::mask_text;
 
 /// The answer of a run and where it came from.
@@ -24,6 +24,10 @@ pub(super) fn stored_run(kit: &LearnKit, ended: &Ended, outcome: &Outcome, answe
     if ended.calls.is_empty() {
         warnings.push("nothing captured: the run recorded no tool call".to_owned());
     }
+    let masked = answer.text.map(|answer| mask_text(answer).text);
+    if let Some(masked) = masked.as_ref().filter(|masked| masked.len() > limit) {
+        warnings.push(format!("of the answer the first {limit} of {} bytes are stored", masked.len()));
+    }
     let unfinished = state.mode == Mode::Replay && !replayed;
     StoredRun {
         id: ended.run_id.clone(),
@@ -38,7 +42,7 @@ pub(super) fn stored_run(kit: &LearnKit, ended: &Ended, outcome: &Outcome, answe
         planning_calls: state.planning_calls,
         synthesis_calls: state.synthesis_calls,
         calls: ended.calls.iter().map(|call| call.stored(limit)).collect(),
-        answer: answer.text.map(|answer| mask_text(answer).text),
+        answer: masked.map(|masked| prefix(&masked, limit).to_owned()),
         answer_source: answer.source,
         gate: gate(ended, outcome, answer.text),
         reports: Vec::new(),

@@ -1,22 +1,25 @@
 //! The end of a run: gate, learn, account. One commit, idempotent by run id.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 
 use super::account::{Answer, stored_run};
-use super::library::{MAX_ATTEMPTS, trace_id};
+use super::changes::{Changes, failure_id};
+use super::library::trace_id;
 use super::session::State;
 use super::{LearnKit, RunReport};
-use crate::backend::{Batch, Committed, Put, PutMode};
-use crate::lifecycle::{Event, apply};
+use crate::backend::{Committed, MakeBatch};
+use crate::lifecycle::Event;
 use crate::procedure::{Distilled, Procedure, Source, distil_without};
 use crate::record::{
-    AgentName, Confidence, Content, Failure, Kind, Origin, Provenance, Record, RecordId, RunId, Skill, TaskLink, Trace,
+    AgentName, Confidence, Content, Failure, Origin, Provenance, Record, RecordId, RunId, Skill, TaskLink, Trace,
     Trust,
 };
 use crate::run::short_reason;
-use crate::run::{AnswerSource, GateSource, LearnedNote, StoredRun, ToolCall, Verdict};
+use crate::run::{AnswerSource, GateSource, StoredRun, ToolCall, Verdict};
 use crate::secret::Secrets;
-use crate::{BoxError, Error, ErrorKind, Result, Task};
+use crate::{BoxError, Error, Result, Task};
 
 /// What the host knows at the end of a run.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -281,94 +284,47 @@ impl<'a> Lesson<'a> {
         }
     }
 
-    /// Stores everything in one commit; a record that changed meanwhile is read again.
+    /// Stores everything in one commit over the records as they are then.
     async fn store(&mut self) -> Result<Committed> {
+        let changes = Arc::new(self.changes());
+        let ids = changes.ids();
+        let make: MakeBatch = Arc::new(move |found| changes.batch(found));
         let kit = self.kit;
-        for _ in 0..MAX_ATTEMPTS {
-            let batch = kit.within("read", self.batch()).await?;
-            match kit.within("commit", kit.inner.store.commit(batch)).await {
-                Err(error) if error.kind() == ErrorKind::Conflict => {}
-                other => return other,
-            }
+        let tenant = &kit.inner.tenant;
+        let done = kit.within("commit", kit.inner.store.commit_over(tenant, &ids, &make)).await?;
+        if let (Committed::Stored(_), Some(run)) = (&done.committed, done.batch.run) {
+            self.run = run;
         }
-        Err(Error::new(
-            ErrorKind::Conflict,
-            "records kept changing while the run was stored; report it later by run id",
-        ))
+        Ok(done.committed)
     }
 
-    async fn batch(&mut self) -> Result<Batch> {
-        let mut puts = Vec::new();
-        self.run.learned.clear();
-        self.run.trust = None;
-        self.change_records(&mut puts).await?;
-        if let Some(procedure) = self.procedure.clone() {
-            self.put_skill(procedure, &mut puts).await?;
+    fn changes(&self) -> Changes {
+        let has_calls = !self.run.calls.is_empty();
+        Changes {
+            run: self.run.clone(),
+            now: self.now,
+            secrets: self.secrets.clone(),
+            events: self.events.clone(),
+            skill: self.procedure.as_ref().map(|procedure| self.skill(procedure)),
+            failure: self.failure.as_ref().map(|failure| self.failure(failure)),
+            trace: has_calls.then(|| self.trace()),
         }
-        if let Some(failure) = self.failure.clone() {
-            self.put_failure(failure, &mut puts).await?;
-        }
-        if !self.run.calls.is_empty() {
-            puts.push(Put { record: self.trace(), mode: PutMode::Upsert });
-        }
-        Ok(self.scrubbed(Batch { puts, run: Some(self.run.clone()) }))
     }
 
-    /// Takes out secrets that stand where neither a key name nor a shape gives them away. Only free
-    /// text is touched: never an id, a name, a key or a status.
-    fn scrubbed(&self, mut batch: Batch) -> Batch {
-        if !self.secrets.is_empty() {
-            let scrub = |text: &mut String| self.secrets.scrub(text);
-            batch.puts.iter_mut().for_each(|put| put.record.each_text(&scrub));
-            batch.run.iter_mut().for_each(|run| run.each_text(&scrub));
-        }
-        batch
+    fn skill(&self, procedure: &Procedure) -> Record {
+        let id = self.moved_on(procedure).unwrap_or_else(|| skill_id(&self.run.task, procedure));
+        let mut record = self.new_record(id, Content::Skill(Skill::of_procedure(procedure.clone())));
+        record.confidence = Confidence::DISTILLED;
+        record.trust = self.trust();
+        record.usage.successes = 1;
+        record.task = Some(self.run.task.clone());
+        record
     }
 
-    async fn change_records(&mut self, puts: &mut Vec<Put>) -> Result<()> {
-        for (id, event) in self.events.clone() {
-            let Some(put) = self.pending(&id, puts).await? else { continue };
-            let reason = apply(&mut put.record, &event, self.now);
-            let note = LearnedNote { id, kind: put.record.kind(), change: reason };
-            if self.run.replayed {
-                self.run.trust = Some(put.record.trust);
-            }
-            self.run.learned.push(note);
-        }
-        Ok(())
-    }
-
-    /// The put of a record in this batch, read from the store on first use.
-    async fn pending<'p>(&self, id: &RecordId, puts: &'p mut Vec<Put>) -> Result<Option<&'p mut Put>> {
-        if let Some(at) = puts.iter().position(|put| put.record.id == *id) {
-            return Ok(puts.get_mut(at));
-        }
-        let Some(record) = self.kit.inner.store.records.get(&self.run.tenant, id).await? else { return Ok(None) };
-        let mode = PutMode::IfRevision(record.revision);
-        puts.push(Put { record, mode });
-        Ok(puts.last_mut())
-    }
-
-    async fn put_skill(&mut self, procedure: Procedure, puts: &mut Vec<Put>) -> Result<()> {
-        let id = self.moved_on(&procedure).unwrap_or_else(|| skill_id(&self.run.task, &procedure));
-        let trust = self.trust();
-        let now = self.now;
-        let change;
-        if let Some(put) = self.pending(&id, puts).await? {
-            change = relearn(&mut put.record, procedure, trust, now);
-            self.run.trust = Some(put.record.trust);
-        } else {
-            let mut record = self.new_record(id.clone(), Content::Skill(Skill::of_procedure(procedure)));
-            record.confidence = Confidence::DISTILLED;
-            record.trust = trust;
-            record.usage.successes = 1;
-            record.task = Some(self.run.task.clone());
-            puts.push(Put { record, mode: PutMode::Create });
-            change = "learned".to_owned();
-            self.run.trust = Some(trust);
-        }
-        self.run.learned.push(LearnedNote { id, kind: Kind::Skill, change });
-        Ok(())
+    fn failure(&self, failure: &Failure) -> Record {
+        let mut record = self.new_record(failure_id(&self.run, failure), Content::Failure(failure.clone()));
+        record.task = Some(self.run.task.clone());
+        record
     }
 
     /// The record whose replay stopped because the world had changed, when the same tools solved the task
@@ -377,24 +333,6 @@ impl<'a> Lesson<'a> {
         let (record, replay) = self.ended.state.replay.as_ref()?;
         let changed_world = !replay.stopped()?.at_fault;
         (changed_world && replay.procedure().tools() == procedure.tools()).then(|| record.id.clone())
-    }
-
-    async fn put_failure(&mut self, failure: Failure, puts: &mut Vec<Put>) -> Result<()> {
-        let id = RecordId::derived("fail", &[self.run.task.key.as_str(), &failure.what_to_avoid]);
-        let now = self.now;
-        let change;
-        if let Some(put) = self.pending(&id, puts).await? {
-            put.record.content = Content::Failure(failure);
-            apply(&mut put.record, &Event::PlannedAgain(Trust::Unverified), now);
-            change = "failed the same way again";
-        } else {
-            let mut record = self.new_record(id.clone(), Content::Failure(failure));
-            record.task = Some(self.run.task.clone());
-            puts.push(Put { record, mode: PutMode::Create });
-            change = "learned";
-        }
-        self.run.learned.push(LearnedNote { id, kind: Kind::Failure, change: change.to_owned() });
-        Ok(())
     }
 
     fn trust(&self) -> Trust {
@@ -454,19 +392,4 @@ impl<'a> Lesson<'a> {
 /// The id of a procedure of a task: the same calls for the same task are one record.
 fn skill_id(task: &TaskLink, procedure: &Procedure) -> RecordId {
     RecordId::derived("skill", &[task.key.as_str(), &procedure.signature()])
-}
-
-/// The same calls solved the task again: the newest results and guards count from now on, and every
-/// shape that was seen stays allowed.
-fn relearn(record: &mut Record, procedure: Procedure, trust: Trust, now: Timestamp) -> String {
-    let reason = apply(record, &Event::PlannedAgain(trust), now);
-    if let Content::Skill(skill) = &mut record.content {
-        let mut fresh = procedure;
-        if let Some(old) = &skill.procedure {
-            fresh.version = old.version + 1;
-            fresh.steps.iter_mut().zip(&old.steps).for_each(|(step, old)| step.shape.also_allow(&old.shape));
-        }
-        skill.procedure = Some(fresh);
-    }
-    reason
 }

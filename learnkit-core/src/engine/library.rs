@@ -1,16 +1,17 @@
 //! Records and runs as people manage them: look, pin, forget.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::LearnKit;
-use crate::backend::{Page, PutMode, RecordFilter, RunFilter, ScanRequest, Visibility};
+use crate::backend::{
+    Batch, Committed, Found, MakeBatch, Page, Put, PutMode, RecordFilter, RunFilter, ScanRequest, Visibility,
+};
 use crate::lifecycle::{Event, apply};
 use crate::record::{Content, Kind, Record, RecordId, RunId, Status};
 use crate::run::StoredRun;
 use crate::{Error, ErrorKind, Result};
 
-/// A record that changes under our hands is read again at most so often.
-pub(super) const MAX_ATTEMPTS: usize = 64;
 /// Records are looked through in pages of this size.
 pub(super) const PAGE: usize = 500;
 
@@ -49,22 +50,37 @@ impl LearnKit {
     /// Applies a lifecycle event to a record and returns it as stored.
     ///
     /// # Errors
-    /// `NotFound` when there is none, `Conflict` when it keeps changing.
+    /// `NotFound` when there is none, `Corrupt` when it cannot be read.
     pub(super) async fn change(&self, id: &RecordId, event: &Event) -> Result<Record> {
-        for _ in 0..MAX_ATTEMPTS {
-            let mut record = self.record(id).await?;
-            apply(&mut record, event, self.now());
-            let mode = PutMode::IfRevision(record.revision);
-            match self.within("put", self.inner.store.records.put(&record, mode)).await {
-                Ok(revision) => {
-                    record.revision = revision;
-                    return Ok(record);
-                }
-                Err(error) if error.kind() == ErrorKind::Conflict => {}
-                Err(error) => return Err(error),
-            }
+        let (event, now) = (event.clone(), self.now());
+        let changed = self.rewrite(id, move |record| drop(apply(record, &event, now))).await?;
+        match changed {
+            Some(record) => Ok(record),
+            // It says whether the record is missing or cannot be read.
+            None => self.record(id).await,
         }
-        Err(Error::new(ErrorKind::Conflict, "the record keeps changing; try again").with_context("id", id).retryable())
+    }
+
+    /// Changes a record in one step with reading it, so that nothing that happens meanwhile is lost, and
+    /// returns it as stored; absent when there is none that can be read.
+    pub(super) async fn rewrite(
+        &self,
+        id: &RecordId,
+        change: impl Fn(&mut Record) + Send + Sync + 'static,
+    ) -> Result<Option<Record>> {
+        let make: MakeBatch = Arc::new(move |found: &Found| {
+            let changed = found.records.iter().cloned().map(|mut record| {
+                let mode = PutMode::IfRevision(record.revision);
+                change(&mut record);
+                Put { record, mode }
+            });
+            Batch { puts: changed.collect(), run: None }
+        });
+        let ids = std::slice::from_ref(id);
+        let done = self.within("put", self.inner.store.records.commit_over(&self.inner.tenant, ids, &make)).await?;
+        let Committed::Stored(revisions) = done.committed else { return Ok(None) };
+        let record = done.batch.puts.into_iter().next().map(|put| put.record);
+        Ok(record.map(|record| Record { revision: revisions.first().copied().unwrap_or_default(), ..record }))
     }
 
     /// Pins a record, so that age never makes it stale, or unpins it.
@@ -114,13 +130,16 @@ impl LearnKit {
         let Content::Fact(old) = &record.content else { return Ok(()) };
         let mut filter = self.every_record();
         filter.kinds = vec![Kind::Fact];
-        for mut newer in self.scan_all(filter).await? {
-            let Content::Fact(fact) = &mut newer.content else { continue };
-            let before = fact.superseded.len();
-            fact.superseded.retain(|statement| *statement != old.statement);
-            if fact.superseded.len() < before {
-                let mode = PutMode::IfRevision(newer.revision);
-                self.within("put", self.inner.store.records.put(&newer, mode)).await?;
+        for newer in self.scan_all(filter).await? {
+            let Content::Fact(fact) = &newer.content else { continue };
+            if fact.superseded.contains(&old.statement) {
+                let statement = old.statement.clone();
+                self.rewrite(&newer.id, move |record| {
+                    if let Content::Fact(fact) = &mut record.content {
+                        fact.superseded.retain(|known| *known != statement);
+                    }
+                })
+                .await?;
             }
         }
         Ok(())

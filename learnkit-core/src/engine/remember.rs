@@ -1,15 +1,19 @@
 //! `remember`: records that a person or program writes, beside what runs teach.
 
+use jiff::Timestamp;
+
 use super::LearnKit;
 use crate::backend::{AgentFilter, Batch, Put, PutMode, RecordFilter, SearchQuery, Visibility};
 use crate::lifecycle::{Event, apply};
 use crate::record::{Content, Fact, Record, RecordId, Status};
 use crate::secret::mask_json;
 use crate::text::{is_negation, terms};
-use crate::{Error, Result};
+use crate::{Error, ErrorKind, Result};
 
 /// So many near records are compared.
 const NEAR_RECORDS: usize = 8;
+/// What is near is looked for again at most so often.
+const MAX_ATTEMPTS: usize = 64;
 
 /// What became of a record to remember.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,29 +60,42 @@ impl LearnKit {
             return Err(Error::invalid("the record says nothing; give it words"));
         }
         record.content = masked(&record.content)?;
-        let Some((mut old, same)) = self.near(&record).await? else {
-            self.within("put", self.inner.store.records.put(&record, PutMode::Create)).await?;
-            return Ok(Remembered::Stored(record.id));
+        for _ in 0..MAX_ATTEMPTS {
+            match self.remember_as_it_is(&record, repeat).await {
+                // What was near changed since it was found: it is looked for again.
+                Err(error) if error.kind() == ErrorKind::Conflict && error.is_retryable() => {}
+                other => return other,
+            }
+        }
+        Err(Error::new(ErrorKind::Conflict, "what is known of this kept changing; try again").retryable())
+    }
+
+    async fn remember_as_it_is(&self, record: &Record, repeat: Repeat) -> Result<Remembered> {
+        let store = &self.inner.store.records;
+        let Some((old, same)) = self.near(record).await? else {
+            self.within("put", store.put(record, PutMode::Create)).await?;
+            return Ok(Remembered::Stored(record.id.clone()));
         };
-        let mode = PutMode::IfRevision(old.revision);
-        let now = self.now();
         if same && repeat == Repeat::Leave {
             return Ok(Remembered::Known(old.id));
         }
         if same {
-            apply(&mut old, &Event::Helped, now);
-            self.within("put", self.inner.store.records.put(&old, mode)).await?;
-            return Ok(Remembered::Known(old.id));
+            return match self.change(&old.id, &Event::Helped).await {
+                Ok(known) => Ok(Remembered::Known(known.id)),
+                Err(error) if error.kind() == ErrorKind::NotFound => Err(moved_on(error)),
+                Err(error) => Err(error),
+            };
         }
-        if let (Content::Fact(new), Content::Fact(known)) = (&mut record.content, &old.content) {
-            new.superseded.clone_from(&known.superseded);
-            new.superseded.push(known.statement.clone());
+        let superseding = self.within("commit", store.commit(&superseding(record, old.clone(), self.now()))).await;
+        match superseding {
+            Ok(_) => Ok(Remembered::Supersedes { id: record.id.clone(), old: old.id }),
+            Err(error) if error.kind() == ErrorKind::Conflict && self.is_new(&record.id).await? => Err(moved_on(error)),
+            Err(error) => Err(error),
         }
-        apply(&mut old, &Event::Superseded { by: record.id.clone() }, now);
-        let (id, old_id) = (record.id.clone(), old.id.clone());
-        let puts = vec![Put { record: old, mode }, Put { record, mode: PutMode::Create }];
-        self.within("commit", self.inner.store.records.commit(&Batch { puts, run: None })).await?;
-        Ok(Remembered::Supersedes { id, old: old_id })
+    }
+
+    async fn is_new(&self, id: &RecordId) -> Result<bool> {
+        Ok(self.within("get", self.inner.store.records.get(&self.inner.tenant, id)).await?.is_none())
     }
 
     /// The known record that says the same, else the fact that this one contradicts.
@@ -101,6 +118,22 @@ impl LearnKit {
         });
         Ok(near.max_by_key(|(_, same)| *same))
     }
+}
+
+/// The new fact with the history of the old one, which retires.
+fn superseding(record: &Record, mut old: Record, now: Timestamp) -> Batch {
+    let mut record = record.clone();
+    if let (Content::Fact(new), Content::Fact(known)) = (&mut record.content, &old.content) {
+        new.superseded.clone_from(&known.superseded);
+        new.superseded.push(known.statement.clone());
+    }
+    let mode = PutMode::IfRevision(old.revision);
+    apply(&mut old, &Event::Superseded { by: record.id.clone() }, now);
+    Batch { puts: vec![Put { record: old, mode }, Put { record, mode: PutMode::Create }], run: None }
+}
+
+fn moved_on(error: Error) -> Error {
+    Error::new(ErrorKind::Conflict, "what is known of this changed meanwhile; try again").with_source(error).retryable()
 }
 
 /// The content with every secret masked, whatever field it stands in.

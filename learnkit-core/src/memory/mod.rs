@@ -12,8 +12,8 @@ use async_trait::async_trait;
 
 use self::bm25::{Document, Ranking};
 use crate::backend::{
-    BackendInfo, Batch, Capabilities, Committed, ExactQuery, MemoryBackend, Page, Put, RunFilter, RunStore,
-    ScanRequest, Scored, SearchQuery, Store,
+    BackendInfo, Batch, Capabilities, Committed, Deletion, ExactQuery, Found, Made, MakeBatch, MemoryBackend, Page, Put,
+    RunFilter, RunStore, ScanRequest, Scored, SearchQuery, Store,
 };
 use crate::config::BackendUri;
 use crate::record::{Record, RecordId, RunId, Tenant};
@@ -99,6 +99,22 @@ impl MemoryStore {
 }
 
 impl State {
+    fn commit(&mut self, batch: &Batch) -> Result<Committed> {
+        let known = |run: &StoredRun| self.0.get(&run.tenant).is_some_and(|space| space.runs.contains_key(&run.id));
+        if batch.run.as_ref().is_some_and(known) {
+            return Ok(Committed::RunExists);
+        }
+        let staged = self.staged(&batch.puts)?;
+        let revisions = staged.iter().map(|record| record.revision).collect();
+        for record in staged {
+            self.0.entry(record.tenant.clone()).or_default().insert(record);
+        }
+        if let Some(run) = &batch.run {
+            self.0.entry(run.tenant.clone()).or_default().runs.insert(run.id.clone(), run.clone());
+        }
+        Ok(Committed::Stored(revisions))
+    }
+
     /// The records of a batch with their new revisions, or the first conflict.
     fn staged(&self, puts: &[Put]) -> Result<Vec<Record>> {
         let mut staged: Vec<Record> = Vec::with_capacity(puts.len());
@@ -211,20 +227,15 @@ impl MemoryBackend for MemoryStore {
     }
 
     async fn commit(&self, batch: &Batch) -> Result<Committed> {
+        self.state().commit(batch)
+    }
+
+    async fn commit_over(&self, tenant: &Tenant, ids: &[RecordId], make: &MakeBatch) -> Result<Made> {
         let mut state = self.state();
-        let known = |run: &StoredRun| state.0.get(&run.tenant).is_some_and(|space| space.runs.contains_key(&run.id));
-        if batch.run.as_ref().is_some_and(known) {
-            return Ok(Committed::RunExists);
-        }
-        let staged = state.staged(&batch.puts)?;
-        let revisions = staged.iter().map(|record| record.revision).collect();
-        for record in staged {
-            state.0.entry(record.tenant.clone()).or_default().insert(record);
-        }
-        if let Some(run) = &batch.run {
-            state.0.entry(run.tenant.clone()).or_default().runs.insert(run.id.clone(), run.clone());
-        }
-        Ok(Committed::Stored(revisions))
+        let stored = |id| state.0.get(tenant).and_then(|space| space.records.get(id)).map(|entry| entry.record.clone());
+        let batch = make(&Found { records: ids.iter().filter_map(stored).collect(), unreadable: Vec::new() });
+        let committed = state.commit(&batch)?;
+        Ok(Made { batch, committed })
     }
 
     async fn get(&self, tenant: &Tenant, id: &RecordId) -> Result<Option<Record>> {
@@ -233,6 +244,19 @@ impl MemoryBackend for MemoryStore {
 
     async fn delete(&self, tenant: &Tenant, id: &RecordId) -> Result<bool> {
         Ok(self.state().0.get_mut(tenant).is_some_and(|space| space.remove(id)))
+    }
+
+    async fn delete_many(&self, tenant: &Tenant, deletions: &[Deletion]) -> Result<u64> {
+        let mut state = self.state();
+        let Some(space) = state.0.get_mut(tenant) else { return Ok(0) };
+        let mut deleted = 0;
+        for Deletion { id, only } in deletions {
+            let stored = space.records.get(id).map(|entry| entry.record.revision);
+            if only.is_none() || *only == stored {
+                deleted += u64::from(space.remove(id));
+            }
+        }
+        Ok(deleted)
     }
 
     async fn lookup(&self, query: &ExactQuery) -> Result<Vec<Record>> {

@@ -210,12 +210,13 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// The answer to record. A masked answer is not the answer, a placeholder is never returned, and
-    /// the answer of a later turn answers another question.
+    /// The answer to record. A masked or shortened answer is not the answer, a placeholder is never returned,
+    /// and the answer of a later turn answers another question.
     fn answer(&self) -> Option<String> {
         let answer = self.source.answer.filter(|answer| !answer.trim().is_empty())?;
         let is_first_turn = self.source.calls.iter().all(|call| call.turn == 0);
-        (is_first_turn && !self.secrets.are_in(answer)).then(|| answer.to_owned())
+        let is_short = answer.len() <= self.source.stored_result_bytes;
+        (is_first_turn && is_short && !self.secrets.are_in(answer)).then(|| answer.to_owned())
     }
 
     fn refuse_what_cannot_replay(&mut self) {

@@ -147,7 +147,10 @@ pub struct Record {
     pub status: Status,
     /// Why it stands there.
     pub status_reason: String,
-    /// Pinned records are never retired or made stale by age.
+    /// When the status last changed; absent while it is the first one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status_since: Option<Timestamp>,
+    /// Pinned records are never retired, made stale or purged by age.
     #[serde(default)]
     pub pinned: bool,
     /// How sure the gate was.
@@ -209,6 +212,7 @@ impl Record {
             content,
             status: kind.start_status(),
             status_reason: "new".to_owned(),
+            status_since: None,
             pinned: false,
             trust: Trust::Unverified,
             confidence: kind.start_confidence(),

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{Arguments, StoredOutput, ToolOutput, prefix};
+use crate::hash::sha256;
 use crate::tool::ToolAnnotations;
 
 /// Longer arguments are stored as a prefix, in bytes; such a call is not replayed.
@@ -70,6 +71,7 @@ impl ToolCall {
         StoredCall {
             tool: self.tool.clone(),
             arguments: Arguments::from_raw(prefix(&arguments, STORED_ARGUMENT_BYTES)),
+            arguments_cut: (arguments.len() > STORED_ARGUMENT_BYTES).then(|| Cut::of(self.arguments.raw())),
             result: self.output.stored(limit),
             status: match &self.status {
                 CallStatus::Ok => CallStatus::Ok,
@@ -90,14 +92,33 @@ pub(crate) fn short_reason(reason: &str) -> String {
     prefix(&crate::secret::mask_text(reason).text, STORED_REASON_BYTES).to_owned()
 }
 
+/// What was left of a text that is stored as a prefix.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cut {
+    /// The size of the whole text in bytes.
+    pub bytes: usize,
+    /// The hash of the whole text.
+    pub sha256: String,
+}
+
+impl Cut {
+    fn of(text: &str) -> Self {
+        Self { bytes: text.len(), sha256: sha256(text.as_bytes()) }
+    }
+}
+
 /// A call as the run store keeps it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StoredCall {
     /// The tool's name.
     pub tool: String,
-    /// The arguments, secrets masked.
+    /// The arguments, or their first 64 KiB; secrets masked.
     pub arguments: Arguments,
+    /// Set where `arguments` is only a prefix.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments_cut: Option<Cut>,
     /// The result, shortened and masked.
     pub result: StoredOutput,
     /// Whether it worked.

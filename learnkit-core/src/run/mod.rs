@@ -11,7 +11,7 @@ mod tracker;
 
 pub use arguments::Arguments;
 pub(crate) use call::short_reason;
-pub use call::{CallStatus, StoredCall, ToolCall};
+pub use call::{CallStatus, Cut, StoredCall, ToolCall};
 pub use outcome::{Gate, GateSource, QUALITY_THRESHOLD, Verdict, failure_of, outcome_score};
 pub(crate) use output::prefix;
 pub use output::{STORED_RESULT_BYTES, StoredOutput, ToolOutput};

@@ -235,6 +235,7 @@ fn call(arguments: &str) -> StoredCall {
     StoredCall {
         tool: "query".to_owned(),
         arguments: Arguments::from_raw(arguments),
+        arguments_cut: None,
         result: ToolOutput::text("an answer that is cut").stored(9),
         status: CallStatus::Failed { reason: "the tool returned an error".to_owned() },
         started: START,

@@ -75,6 +75,9 @@ macro_rules! __behaviour_cases {
                 if_revision_writes_only_over_that_revision,
                 d6_a_batch_with_one_conflict_writes_nothing,
                 d2_d3_concurrent_increments_lose_nothing,
+                d2_changes_over_what_is_stored_lose_nothing,
+                a_change_sees_what_is_there_and_says_what_it_stored,
+                f36_many_deletions_spare_what_changed_meanwhile,
                 f30_parallel_creates_have_one_winner,
             }
             lookups Nothing {
@@ -134,6 +137,8 @@ macro_rules! __behaviour_cases {
                 update_replaces_a_stored_run_only,
                 runs_are_listed_newest_first_in_pages,
                 runs_are_filtered_by_task_and_agent,
+                runs_are_filtered_by_the_time_they_finished,
+                many_runs_are_deleted_at_once,
                 an_unknown_cursor_is_refused,
                 a_deleted_run_is_gone,
                 f70_runs_never_meet_another_tenant,

@@ -1,6 +1,8 @@
 //! Conditional puts, alone and in parallel.
 
-use crate::backend::{Batch, Put, PutMode, Store};
+use std::sync::Arc;
+
+use crate::backend::{Batch, Committed, Deletion, MakeBatch, Put, PutMode, Store};
 use crate::record::{Record, Revision};
 use crate::testing::fixtures;
 use crate::{Error, ErrorKind, Result};
@@ -86,6 +88,78 @@ async fn increment(store: Store, seen: Record) -> Result<()> {
             Err(error) => return Err(error),
         }
     }
+    Ok(())
+}
+
+/// A change that the store makes of the record as it is then needs no second try.
+pub async fn d2_changes_over_what_is_stored_lose_nothing(store: Store) -> Result<()> {
+    let record = fixtures::fact("fct_1", "counted")?;
+    store.records.put(&record, PutMode::Create).await?;
+    let count = |store: Store| async move {
+        let make: MakeBatch = Arc::new(|found| Batch { puts: found.records.iter().map(one_more).collect(), run: None });
+        for _ in 0..INCREMENTS {
+            store.commit_over(&fixtures::tenant(), &[crate::record::RecordId::new("fct_1")?], &make).await?;
+        }
+        Ok::<_, Error>(())
+    };
+    let tasks: Vec<_> = (0..TASKS).map(|_| tokio::spawn(count(store.clone()))).collect();
+    for task in tasks {
+        task.await.map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))??;
+    }
+    let read = store.records.get(&record.tenant, &record.id).await?;
+    assert_eq!(read.map(|read| read.usage.reuse_count), Some(TASKS * INCREMENTS));
+    Ok(())
+}
+
+fn one_more(record: &Record) -> Put {
+    let mut record = record.clone();
+    record.usage.reuse_count += 1;
+    Put { mode: PutMode::IfRevision(record.revision), record }
+}
+
+/// A change gets the records that are there, in the order it asked for them, and gives the batch back.
+pub async fn a_change_sees_what_is_there_and_says_what_it_stored(store: Store) -> Result<()> {
+    let first = fixtures::fact("fct_1", "one")?;
+    let second = fixtures::fact("fct_2", "two")?;
+    for record in [&first, &second] {
+        store.records.put(record, PutMode::Create).await?;
+    }
+    let make: MakeBatch = Arc::new(|found| {
+        assert_eq!(found.unreadable, []);
+        Batch { puts: found.records.iter().map(one_more).collect(), run: None }
+    });
+    let ids = ["fct_2", "fct_none", "fct_1"].map(crate::record::RecordId::new);
+    let ids = ids.into_iter().collect::<Result<Vec<_>>>()?;
+    let done = store.commit_over(&fixtures::tenant(), &ids, &make).await?;
+    let changed: Vec<_> = done.batch.puts.iter().map(|put| put.record.id.as_str()).collect();
+    assert_eq!(changed, ["fct_2", "fct_1"]);
+    assert_eq!(done.committed, Committed::Stored(vec![Revision(2), Revision(2)]));
+    let elsewhere = store.commit_over(&crate::record::Tenant::new("other")?, &ids, &make).await?;
+    assert_eq!(elsewhere.committed, Committed::Stored(Vec::new()), "another tenant's records are not there");
+    Ok(())
+}
+
+/// Deleting many leaves one that changed since it was seen.
+pub async fn f36_many_deletions_spare_what_changed_meanwhile(store: Store) -> Result<()> {
+    for id in ["fct_1", "fct_2", "fct_3"] {
+        store.records.put(&fixtures::fact(id, "deleted")?, PutMode::Create).await?;
+    }
+    store.records.put(&fixtures::fact("fct_2", "changed")?, PutMode::Upsert).await?;
+    let deletion = |id: &str, only: Option<u64>| {
+        crate::record::RecordId::new(id).map(|id| Deletion { id, only: only.map(Revision) })
+    };
+    let deletions = [
+        deletion("fct_1", Some(1))?,
+        deletion("fct_2", Some(1))?,
+        deletion("fct_3", None)?,
+        deletion("fct_none", None)?,
+        deletion("fct_none", Some(0))?,
+    ];
+    assert_eq!(store.records.delete_many(&crate::record::Tenant::new("other")?, &deletions).await?, 0);
+    assert_eq!(store.records.delete_many(&fixtures::tenant(), &deletions).await?, 2);
+    let left = crate::record::RecordId::new("fct_2")?;
+    assert!(store.records.get(&fixtures::tenant(), &left).await?.is_some());
+    assert_eq!(store.records.delete_many(&fixtures::tenant(), &deletions).await?, 0);
     Ok(())
 }
 

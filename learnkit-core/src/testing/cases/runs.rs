@@ -156,3 +156,28 @@ pub async fn f70_runs_never_meet_another_tenant(store: Store) -> Result<()> {
     assert_eq!(store.runs.get_run(&other.tenant, &other.id).await?, Some(other));
     Ok(())
 }
+
+/// A run that finished at the time itself is not before it.
+pub async fn runs_are_filtered_by_the_time_they_finished(store: Store) -> Result<()> {
+    for (id, second) in [("run_a", 10), ("run_b", 20), ("run_c", 30)] {
+        store.runs.finish_run(&StoredRun { finished: fixtures::after(second), ..fixtures::run(id, "do it")? }).await?;
+    }
+    for (second, expected) in [(31, 3), (30, 2), (11, 1), (10, 0)] {
+        let filter = RunFilter { finished_before: Some(fixtures::after(second)), ..newest(9) };
+        assert_eq!(store.runs.list_runs(&filter).await?.items.len(), expected, "before second {second}");
+    }
+    Ok(())
+}
+
+/// Many runs are deleted, and what is not there is not counted.
+pub async fn many_runs_are_deleted_at_once(store: Store) -> Result<()> {
+    for id in ["run_a", "run_b", "run_c"] {
+        store.runs.finish_run(&fixtures::run(id, "do it")?).await?;
+    }
+    let ids = ["run_a", "run_c", "run_none"].map(RunId::new).into_iter().collect::<Result<Vec<_>>>()?;
+    assert_eq!(store.runs.delete_runs(&crate::record::Tenant::new("other")?, &ids).await?, 0);
+    assert_eq!(store.runs.delete_runs(&fixtures::tenant(), &ids).await?, 2);
+    let left = store.runs.list_runs(&newest(9)).await?.items;
+    assert_eq!(left.iter().map(|run| run.id.as_str()).collect::<Vec<_>>(), ["run_b"]);
+    Ok(())
+}

@@ -1,0 +1,9 @@
+//! Several processes on one file, and processes that end badly. A test starts itself again as the others.
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "a helper that fails is a failed test")]
+
+mod child;
+mod counting;
+mod crashes;
+mod crowd;
+mod limits;
