@@ -57,12 +57,9 @@ fn bytes(connection: &Connection, path: Option<&Path>) -> Outcome<u64> {
         return Ok(number(connection, "page_count")? * number(connection, "page_size")?);
     };
     let size = |path: PathBuf| std::fs::metadata(path).map_or(0, |file| file.len());
-    let beside = |suffix: &str| {
-        let mut name = OsString::from(path);
-        name.push(suffix);
-        size(name.into())
-    };
-    Ok(size(path.to_owned()) + beside("-wal") + beside("-shm"))
+    let mut log = OsString::from(path);
+    log.push("-wal");
+    Ok(size(path.to_owned()) + size(log.into()))
 }
 
 fn number(connection: &Connection, pragma: &str) -> Outcome<u64> {

@@ -108,20 +108,17 @@ impl Store {
     }
 }
 
-/// What a store says of itself, for people.
-fn told(health: &Health) -> Vec<(&'static str, String)> {
+/// What a store says of itself, for people; nothing where it does not know.
+fn told(health: &Health) -> Option<String> {
     let mode = health.writable.map(|writable| if writable { "read and write" } else { "cannot be written now" });
+    let facts = [
+        health.schema.map(|version| format!("schema {version}")),
+        mode.map(str::to_owned),
+        health.bytes.map(|bytes| format!("{bytes} bytes")),
+    ];
     let details = health.details.iter().map(|(name, value)| format!("{} {value}", name.replace('_', " ")));
-    let details = details.collect::<Vec<_>>().join(", ");
-    [
-        ("database schema", health.schema.map(|version| version.to_string())),
-        ("mode", mode.map(str::to_owned)),
-        ("size", health.bytes.map(|bytes| format!("{bytes} bytes"))),
-        ("details", (!details.is_empty()).then_some(details)),
-    ]
-    .into_iter()
-    .filter_map(|(name, value)| Some((name, value?)))
-    .collect()
+    let told: Vec<String> = facts.into_iter().flatten().chain(details).collect();
+    (!told.is_empty()).then(|| told.join(", "))
 }
 
 /// What is in the store for one tenant.
@@ -239,8 +236,8 @@ impl Checkup {
         ];
         if let Some((store, contents)) = &self.stored {
             pairs.push(("location", store.location.clone()));
-            pairs.push(("record schema", SCHEMA_VERSION.to_string()));
-            pairs.extend(told(&store.health));
+            pairs.push(("schema", format!("records of version {SCHEMA_VERSION}")));
+            pairs.extend(told(&store.health).map(|told| ("database", told)));
             pairs.push(("capabilities", capable(store.capabilities)));
             pairs.push(("records", contents.records.to_string()));
             pairs.push(("by kind", counts(&contents.by_kind)));

@@ -32,7 +32,6 @@ fn standing(record: &Record) -> Vec<(&'static str, String)> {
         ("scope", record.scope.to_string()),
         ("agent", record.agent.to_string()),
         ("status", format!("{}: {}", record.status, record.status_reason)),
-        ("status since", record.status_since.unwrap_or(record.created).to_string()),
         ("pinned", if record.pinned { "yes" } else { "no" }.to_owned()),
         ("trust", record.trust.to_string()),
         ("confidence", format!("{:.2}", record.confidence.get())),
@@ -53,6 +52,7 @@ fn standing(record: &Record) -> Vec<(&'static str, String)> {
     pairs.extend(record.expires.map(|time| ("expires", time.to_string())));
     pairs.extend(record.last_reinforced.map(|time| ("reinforced", time.to_string())));
     pairs.extend(record.last_decayed.map(|time| ("decayed", time.to_string())));
+    pairs.extend(record.status_since.map(|time| ("status since", time.to_string())));
     pairs.push(("author", record.provenance.author.clone()));
     pairs.extend(record.provenance.run.as_ref().map(|run| ("run", run.to_string())));
     pairs.extend(record.provenance.model.clone().map(|model| ("model", model)));

@@ -26,26 +26,34 @@ pub(super) fn pass(dry_run: bool) -> Pass {
 
 pub(super) async fn prune(retention: RunRetention, pass: Pass, context: &mut Context<'_>) -> Outcome {
     let memory = memory::open(context, None, EXISTING).await?;
-    let pruned = memory.prune_runs(&retention, pass).await?;
-    say(pruned, pass, &mut context.out)
+    let Forgotten { records, runs } = memory.prune_runs(&retention, pass).await?;
+    let (records, runs) = (as_count(records), as_count(runs));
+    let out = &mut context.out;
+    if out.is_json() {
+        out.json(&json!({ "runs": runs, "records": records, "dry_run": pass == Pass::DryRun }))?;
+    } else {
+        let (runs, traces) = (counted(runs, "run", "runs"), counted(records, "trace", "traces"));
+        out.line(format_args!("{} {runs}, {traces}", verb(pass)))?;
+    }
+    Ok(Ending::Good)
 }
 
 pub(super) async fn purge(memory: &LearnKit, tombstones: &Tombstones, out: &mut Output<'_>) -> Outcome {
     let Tombstones { filter, older_than, pass } = tombstones;
-    let records = memory.purge_records(filter, *older_than, *pass).await?;
-    say(Forgotten { records, runs: 0 }, *pass, out)
+    let records = as_count(memory.purge_records(filter, *older_than, *pass).await?);
+    if out.is_json() {
+        out.json(&json!({ "records": records, "dry_run": *pass == Pass::DryRun }))?;
+    } else {
+        out.line(format_args!("{} {}", verb(*pass), counted(records, "record", "records")))?;
+    }
+    Ok(Ending::Good)
 }
 
-fn say(gone: Forgotten, pass: Pass, out: &mut Output<'_>) -> Outcome {
-    let (records, runs) = (as_count(gone.records), as_count(gone.runs));
-    if out.is_json() {
-        out.json(&json!({ "records": records, "runs": runs, "dry_run": pass == Pass::DryRun }))?;
-        return Ok(Ending::Good);
+fn verb(pass: Pass) -> &'static str {
+    match pass {
+        Pass::DryRun => "would delete",
+        Pass::Real => "deleted",
     }
-    let verb = if pass == Pass::DryRun { "would delete" } else { "deleted" };
-    let (records, runs) = (counted(records, "record", "records"), counted(runs, "run", "runs"));
-    out.line(format_args!("{verb} {records}, {runs}"))?;
-    Ok(Ending::Good)
 }
 
 pub(super) async fn vacuum(context: &mut Context<'_>) -> Outcome {

@@ -148,3 +148,20 @@ mod ordinary {
         allow(&path.join("closed"), 0o755);
     }
 }
+
+#[test]
+fn f58_the_default_store_is_one_file_where_the_program_is_started_and_the_library_opens_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = learnkit();
+    let added = command.current_dir(folder.path()).args(["records", "add", "fact", "Refunds take 5 days"]).output().unwrap();
+    assert_eq!(added.status.code(), Some(0), "{added:?}");
+    let files: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().file_name()).collect();
+    assert_eq!(files, ["learnkit.db"]);
+    // Elsewhere nothing is found and nothing is made; the message says where it looked.
+    let elsewhere = tempfile::tempdir().unwrap();
+    let listed = learnkit().current_dir(elsewhere.path()).args(["records", "list"]).output().unwrap();
+    assert_eq!(listed.status.code(), Some(1), "{listed:?}");
+    let told = String::from_utf8_lossy(&listed.stderr).into_owned();
+    assert!(told.contains("learnkit.db") && told.contains("--backend names another"), "{told}");
+    assert_eq!(std::fs::read_dir(elsewhere.path()).unwrap().count(), 0);
+}

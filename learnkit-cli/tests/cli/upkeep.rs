@@ -160,3 +160,93 @@ fn doctor_without_a_store_still_says_what_is_linked() {
     assert!(object["adapters"].as_array().unwrap().iter().any(|adapter| adapter["name"] == "react"));
     assert!(!shell.has_database());
 }
+
+#[test]
+fn old_runs_are_pruned_and_a_dry_run_only_says_so() {
+    let shell = Shell::taught();
+    shell.run(&["runs", "prune", "--older-than", "0m", "--keep", "1", "--dry-run"]).matches("runs_prune_dry");
+    assert_eq!(shell.json(&["doctor"])["runs"]["total"], 3);
+    assert_eq!(shell.json(&["runs", "prune", "--older-than", "30d"]), json!({ "records": 0, "runs": 0, "dry_run": false }));
+    let pruned = shell.json(&["runs", "prune", "--older-than", "0m", "--keep", "1"]);
+    assert_eq!(pruned, json!({ "records": 2, "runs": 2, "dry_run": false }));
+    shell.run(&["runs", "prune", "--older-than", "0m"]).matches("runs_prune");
+    assert_eq!(shell.json(&["doctor"])["records"]["by_kind"], json!({ "failure": 1, "skill": 2 }), "what they taught");
+}
+
+#[test]
+fn tombstones_are_purged_within_the_given_agent() {
+    let shell = Shell::taught();
+    let id = shell.json(&["runs", "list", "--agent", "mailer"])["runs"][0]["id"].as_str().unwrap().to_owned();
+    shell.ok(&["runs", "report", "failure", &id]);
+    let purge = ["records", "purge", "--older-than", "0m"];
+    let elsewhere = shell.json(&[&purge[..], &["--agent", "clerk"]].concat());
+    assert_eq!(elsewhere, json!({ "records": 0, "dry_run": false }));
+    shell.run(&[&purge[..], &["--dry-run"]].concat()).matches("records_purge_dry");
+    shell.run(&purge).matches("records_purge");
+    assert_eq!(shell.json(&["doctor"])["records"]["by_status"]["retired"], json!(null));
+}
+
+#[test]
+fn an_age_that_is_none_is_a_wrong_command_line() {
+    let shell = Shell::taught();
+    for age in ["30", "-1d", "1y", "soon", ""] {
+        for command in [&["runs", "prune"][..], &["records", "purge"]] {
+            let ran = shell.run(&[command, &["--older-than", age]].concat());
+            assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{age}: {ran:?}");
+        }
+    }
+    let without = shell.run(&["runs", "prune"]);
+    assert!(without.code == 2 && without.stderr.contains("--older-than"), "{without:?}");
+}
+
+#[test]
+fn vacuum_gives_space_back_and_says_how_much() {
+    let shell = Shell::taught();
+    for number in 0..40 {
+        shell.ok(&["records", "add", "fact", &format!("f{number} {}", "is a long word ".repeat(300))]);
+    }
+    let list = shell.json(&["records", "list", "--kind", "fact", "--all"]);
+    let ids: Vec<&str> = list["records"].as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap()).collect();
+    shell.ok(&[&["records", "delete"][..], &ids].concat());
+    let size = || std::fs::metadata(shell.path(shell.database)).unwrap().len();
+    let before = size();
+    let done = shell.json(&["vacuum"]);
+    assert_eq!((&done["bytes_after"], &done["reindexed"]), (&json!(size()), &json!(0)), "{done}");
+    assert!(size() * 2 < before, "{before} bytes before, {} after", size());
+    shell.run(&["vacuum"]).matches("vacuum");
+    let memory = shell.run(&["vacuum", "--backend", "memory:"]);
+    assert_eq!(memory.code, 1, "{memory:?}");
+}
+
+#[test]
+fn vacuum_of_a_store_that_is_busy_is_one_clear_line() {
+    let shell = Shell::taught();
+    let writer = rusqlite::Connection::open(shell.path(shell.database)).unwrap();
+    writer.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let ran = shell.run(&["vacuum", "--json"]);
+    assert_eq!((ran.code, ran.stderr.lines().count()), (1, 1), "{ran:?}");
+    assert_eq!(ran.last_object()["error"]["kind"], "unavailable");
+    assert!(ran.stderr.contains("locked by another process; try again"), "{ran:?}");
+    writer.execute_batch("ROLLBACK").unwrap();
+    shell.ok(&["vacuum"]);
+}
+
+#[test]
+fn f61_a_long_result_is_shown_as_cut() {
+    let shell = Shell::new();
+    let row = json!({
+        "task": "Load the page",
+        "calls": [{ "tool": "load", "arguments": { "body": "ü".repeat(1_500_000) }, "result": "漢".repeat(3_400_000) }],
+        "answer": "Loaded.",
+    });
+    shell.write("long.jsonl", row.to_string());
+    shell.ok(&["learn", "long.jsonl"]);
+    let id = shell.json(&["runs", "list"])["runs"][0]["id"].as_str().unwrap().to_owned();
+    let shown = shell.ok(&["runs", "show", &id]);
+    assert!(shown.contains("[cut: 65535 of 3000011 bytes are stored]"), "{shown}");
+    assert!(shown.contains("[cut: 65535 of 10200000 bytes are stored]"), "{shown}");
+    assert!(shown.len() < 5_000, "{} bytes", shown.len());
+    let call = &shell.json(&["runs", "show", &id])["calls"][0];
+    assert_eq!((&call["result"]["truncated"], &call["arguments_cut"]["bytes"]), (&json!(true), &json!(3_000_011)));
+    assert!(std::fs::metadata(shell.path(shell.database)).unwrap().len() < 1_000_000);
+}

@@ -47,9 +47,9 @@ pub struct Deletion {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Vacuumed {
-    /// The size before, in bytes, logs included.
+    /// The size before, in bytes, its log included.
     pub bytes_before: u64,
-    /// The size after, in bytes, logs included.
+    /// The size after, in bytes, its log included.
     pub bytes_after: u64,
     /// Records whose entry in the text index was missing or out of date and was made anew.
     pub reindexed: u64,
@@ -65,7 +65,7 @@ pub struct Health {
     /// The version of its schema.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<u64>,
-    /// Its size in bytes, logs included.
+    /// Its size in bytes, its log included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
     /// What else it says of itself, such as `journal_mode`.

@@ -144,3 +144,25 @@ proptest! {
         prop_assert_eq!(record, once);
     }
 }
+
+#[test]
+fn f36_only_unpinned_tombstones_and_expired_traces_may_be_purged() {
+    let mut record = skill();
+    let retire = |record: &mut Record, hours| {
+        apply(record, &Event::ReportedFailure, at(hours));
+    };
+    for status in [Status::Probation, Status::Active, Status::Stale, Status::Harmful] {
+        record.status = status;
+        assert!(!may_purge(&record, Timestamp::MAX), "{status}");
+    }
+    retire(&mut record, 100);
+    assert_eq!(record.status_since, Some(at(100)));
+    retire(&mut record, 200);
+    assert_eq!(record.status_since, Some(at(100)), "it was retired already");
+    assert!(!may_purge(&record, at(100)) && may_purge(&record, at(101)));
+    record.status_since = None;
+    record.last_reinforced = Some(at(300));
+    assert!(!may_purge(&record, at(300)) && may_purge(&record, at(301)), "what is known of it is all there is");
+    record.pinned = true;
+    assert!(!may_purge(&record, Timestamp::MAX));
+}
