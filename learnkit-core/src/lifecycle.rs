@@ -360,7 +360,8 @@ pub fn may_purge(record: &Record, before: Timestamp) -> bool {
     }
     if record.status == Status::Retired {
         // Records of before this was noted: nothing is known to have happened to them since.
-        let known = [record.last_reinforced, record.last_decayed].into_iter().flatten().fold(record.created, Timestamp::max);
+        let known =
+            [record.last_reinforced, record.last_decayed].into_iter().flatten().fold(record.created, Timestamp::max);
         return record.status_since.unwrap_or(known) < before;
     }
     record.kind() == Kind::Trace && record.expires.is_some_and(|expires| expires < before)

@@ -227,7 +227,8 @@ async fn left(memory: &LearnKit) -> Vec<RunId> {
 async fn runs_older_than_an_age_go_with_their_traces_and_what_they_taught_stays() {
     let (memory, clock) = memory().await;
     let ids = runs(&memory, &clock, 10).await;
-    let pinned = of_kind(&memory, Kind::Trace).await.into_iter().find(|trace| trace.provenance.run.as_ref() == Some(&ids[0]));
+    let pinned =
+        of_kind(&memory, Kind::Trace).await.into_iter().find(|trace| trace.provenance.run.as_ref() == Some(&ids[0]));
     memory.pin(&pinned.unwrap().id, true).await.unwrap();
     let known = skills(&memory).await;
     let retention = RunRetention { older_than: 4 * DAY, keep_newest: 0 };

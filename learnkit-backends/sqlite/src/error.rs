@@ -36,9 +36,11 @@ pub(crate) fn explain(fault: Fault) -> Error {
             (ErrorKind::Unavailable, "the database is locked by another process; try again", true)
         }
         Some(ErrorCode::DiskFull) => (ErrorKind::Unavailable, "the disk is full; free space and try again", true),
-        Some(ErrorCode::SystemIoFailure) => {
-            (ErrorKind::Unavailable, "the database file cannot be read or written; check the disk and its free space", true)
-        }
+        Some(ErrorCode::SystemIoFailure) => (
+            ErrorKind::Unavailable,
+            "the database file cannot be read or written; check the disk and its free space",
+            true,
+        ),
         Some(ErrorCode::CannotOpen) => {
             (ErrorKind::Unavailable, "the database file cannot be opened; check the path and its permissions", false)
         }

@@ -78,7 +78,8 @@ pub(crate) fn health(connection: &mut Connection, path: Option<&Path>) -> Outcom
     let details = [("journal_mode", journal), ("free_bytes", free.to_string())];
     health.details = details.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     health.problems = faults(connection)?;
-    let asked = connection.transaction_with_behavior(TransactionBehavior::Immediate).and_then(|none| none.rollback());
+    let asked =
+        connection.transaction_with_behavior(TransactionBehavior::Immediate).and_then(rusqlite::Transaction::rollback);
     health.writable = Some(asked.is_ok());
     health.problems.extend(asked.err().map(|error| explain(error.into()).chain()));
     Ok(health)
@@ -94,7 +95,9 @@ fn faults(connection: &Connection) -> Outcome<Vec<String>> {
     let unindexed = "SELECT count(*) FROM records WHERE row NOT IN (SELECT rowid FROM records_fts)";
     let unindexed: u64 = connection.query_row(unindexed, [], |row| row.get(0))?;
     if unindexed > 0 {
-        faults.push(format!("the text index lacks {unindexed} records; `learnkit vacuum` indexes those that can be read"));
+        faults.push(format!(
+            "the text index lacks {unindexed} records; `learnkit vacuum` indexes those that can be read"
+        ));
     }
     Ok(faults)
 }

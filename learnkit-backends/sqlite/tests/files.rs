@@ -319,7 +319,10 @@ async fn d13_forgetting_through_the_engine_leaves_no_byte_of_task_arguments_resu
     let memory = engine(&path).await;
     let report = learn(&memory, "Fetch the page Quockerwodger").await;
     for number in 0..40 {
-        memory.remember(fixtures::fact(&format!("fct_{number}"), &format!("floor f{number} is wide")).unwrap()).await.unwrap();
+        memory
+            .remember(fixtures::fact(&format!("fct_{number}"), &format!("floor f{number} is wide")).unwrap())
+            .await
+            .unwrap();
     }
     let skill = report.learned.iter().find(|note| note.kind == Kind::Skill).unwrap().id.clone();
     drop(memory);
@@ -361,7 +364,9 @@ async fn d13_pruned_runs_and_purged_records_leave_no_bytes() {
 async fn f80_vacuum_rebuilds_the_index_as_every_put_writes_it_and_gives_space_back() {
     let (_folder, path) = place();
     let records: Vec<Record> = (0..300)
-        .map(|number| fixtures::fact(&format!("fct_{number}"), &format!("删除用户{number} {}", "words ".repeat(200))).unwrap())
+        .map(|number| {
+            fixtures::fact(&format!("fct_{number}"), &format!("删除用户{number} {}", "words ".repeat(200))).unwrap()
+        })
         .collect();
     let store = stored(&path, &records).await;
     let index = |path: &Path| {

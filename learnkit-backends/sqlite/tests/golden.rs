@@ -4,7 +4,7 @@
 //! current schema anew, which is right only before that schema is released.
 #![expect(clippy::unwrap_used, reason = "a helper that fails is a failed test")]
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use learnkit_backend_sqlite::SqliteStore;
@@ -84,8 +84,8 @@ async fn f57_f59_a_database_of_schema_1_reads_back_row_by_row() {
     let copy = folder.path().join("v1.db");
     std::fs::copy(golden("v1.db"), &copy).unwrap();
     let before = rows(&copy);
-    assert_eq!(before.keys().collect::<Vec<_>>(), ["records", "records_fts", "runs"], "every table");
-    assert!(before.values().all(|rows| !rows.is_empty()), "every table is filled");
+    assert_eq!(tables(&copy), TABLES.map(|(table, _)| table), "every table is looked at");
+    assert!(before.iter().all(|rows| !rows.is_empty()), "every table is filled");
 
     let store = SqliteStore::open(&copy).await.unwrap();
     let expected = std::fs::read_to_string(golden("v1.json")).unwrap();
@@ -105,21 +105,31 @@ async fn f57_f59_a_database_of_schema_1_reads_back_row_by_row() {
     assert_eq!(rows(&copy), before, "opening and migrating changes no value that was there");
 }
 
-/// Every row of every table by its columns of schema 1, as text; shadow tables of the index are its own affair.
-fn rows(path: &Path) -> BTreeMap<String, BTreeSet<String>> {
-    const TABLES: &str = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
-        AND name NOT LIKE 'records_fts_%'";
+/// The tables of schema 1 with their columns; shadow tables of the text index are its own affair.
+const TABLES: [(&str, &str); 3] = [
+    (
+        "records",
+        "row, tenant, id, revision, kind, scope, agent, status, confidence, expires, task_key, canonical, body",
+    ),
+    ("records_fts", "rowid, title, tools, body"),
+    ("runs", "row, tenant, id, agent, task_key, finished, body"),
+];
+
+fn texts(path: &Path, statement: &str) -> Vec<String> {
     let connection = rusqlite::Connection::open(path).unwrap();
-    let texts = |statement: &str| -> Vec<String> {
-        let mut statement = connection.prepare(statement).unwrap();
-        statement.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
-    };
-    let columns = |table: &str| match table {
-        "records" => "row, tenant, id, revision, kind, scope, agent, status, confidence, expires, task_key, canonical, body",
-        "records_fts" => "rowid, title, tools, body",
-        "runs" => "row, tenant, id, agent, task_key, finished, body",
-        other => panic!("name the columns of `{other}`"),
-    };
-    let rows = |table: &str| texts(&format!("SELECT json_array({}) FROM {table}", columns(table))).into_iter().collect();
-    texts(TABLES).into_iter().map(|table| (table.clone(), rows(&table))).collect()
+    let mut statement = connection.prepare(statement).unwrap();
+    statement.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
+}
+
+/// The names of the tables that are there.
+fn tables(path: &Path) -> Vec<String> {
+    let statement = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
+                     AND name NOT LIKE 'records\\_fts\\_%' ESCAPE '\\' ORDER BY name";
+    texts(path, statement)
+}
+
+/// Every value of schema 1, by table and row.
+fn rows(path: &Path) -> Vec<BTreeSet<String>> {
+    let rows = |(table, columns)| texts(path, &format!("SELECT json_array({columns}) FROM {table}"));
+    TABLES.map(rows).map(|rows| rows.into_iter().collect()).to_vec()
 }

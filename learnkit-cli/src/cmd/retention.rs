@@ -65,6 +65,9 @@ pub(super) async fn vacuum(context: &mut Context<'_>) -> Outcome {
         return Ok(Ending::Good);
     }
     let reindexed = counted(done.reindexed, "record", "records");
-    out.line(format_args!("{} bytes before, {} bytes after; {reindexed} reindexed", done.bytes_before, done.bytes_after))?;
+    out.line(format_args!(
+        "{} bytes before, {} bytes after; {reindexed} reindexed",
+        done.bytes_before, done.bytes_after
+    ))?;
     Ok(Ending::Good)
 }

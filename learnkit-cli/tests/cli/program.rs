@@ -153,7 +153,8 @@ mod ordinary {
 fn f58_the_default_store_is_one_file_where_the_program_is_started_and_the_library_opens_it() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = learnkit();
-    let added = command.current_dir(folder.path()).args(["records", "add", "fact", "Refunds take 5 days"]).output().unwrap();
+    let added =
+        command.current_dir(folder.path()).args(["records", "add", "fact", "Refunds take 5 days"]).output().unwrap();
     assert_eq!(added.status.code(), Some(0), "{added:?}");
     let files: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().file_name()).collect();
     assert_eq!(files, ["learnkit.db"]);

@@ -166,7 +166,10 @@ fn old_runs_are_pruned_and_a_dry_run_only_says_so() {
     let shell = Shell::taught();
     shell.run(&["runs", "prune", "--older-than", "0m", "--keep", "1", "--dry-run"]).matches("runs_prune_dry");
     assert_eq!(shell.json(&["doctor"])["runs"]["total"], 3);
-    assert_eq!(shell.json(&["runs", "prune", "--older-than", "30d"]), json!({ "records": 0, "runs": 0, "dry_run": false }));
+    assert_eq!(
+        shell.json(&["runs", "prune", "--older-than", "30d"]),
+        json!({ "records": 0, "runs": 0, "dry_run": false })
+    );
     let pruned = shell.json(&["runs", "prune", "--older-than", "0m", "--keep", "1"]);
     assert_eq!(pruned, json!({ "records": 2, "runs": 2, "dry_run": false }));
     shell.run(&["runs", "prune", "--older-than", "0m"]).matches("runs_prune");

@@ -102,7 +102,8 @@ impl Draft<'_> {
     }
 
     fn warn_of(&mut self, id: &RecordId) {
-        let warning = format!("record `{id}` cannot be read and was left as it is; `learnkit records delete` removes it");
+        let warning =
+            format!("record `{id}` cannot be read and was left as it is; `learnkit records delete` removes it");
         if !self.run.warnings.contains(&warning) {
             self.run.warnings.push(warning);
         }

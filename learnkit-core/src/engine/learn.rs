@@ -13,8 +13,7 @@ use crate::backend::{Committed, MakeBatch};
 use crate::lifecycle::Event;
 use crate::procedure::{Distilled, Procedure, Source, distil_without};
 use crate::record::{
-    AgentName, Confidence, Content, Failure, Origin, Provenance, Record, RecordId, RunId, Skill, TaskLink, Trace,
-    Trust,
+    AgentName, Confidence, Content, Failure, Origin, Provenance, Record, RecordId, RunId, Skill, TaskLink, Trace, Trust,
 };
 use crate::run::short_reason;
 use crate::run::{AnswerSource, GateSource, StoredRun, ToolCall, Verdict};

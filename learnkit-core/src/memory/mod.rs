@@ -12,8 +12,8 @@ use async_trait::async_trait;
 
 use self::bm25::{Document, Ranking};
 use crate::backend::{
-    BackendInfo, Batch, Capabilities, Committed, Deletion, ExactQuery, Found, Made, MakeBatch, MemoryBackend, Page, Put,
-    RunFilter, RunStore, ScanRequest, Scored, SearchQuery, Store,
+    BackendInfo, Batch, Capabilities, Committed, Deletion, ExactQuery, Found, Made, MakeBatch, MemoryBackend, Page,
+    Put, RunFilter, RunStore, ScanRequest, Scored, SearchQuery, Store,
 };
 use crate::config::BackendUri;
 use crate::record::{Record, RecordId, RunId, Tenant};

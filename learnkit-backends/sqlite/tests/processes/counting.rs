@@ -33,7 +33,6 @@ async fn remember_again(memory: LearnKit, task: u64) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[expect(clippy::print_stdout, reason = "the figures of the run")]
 async fn d2_eight_tasks_reinforce_one_record_a_thousand_times_each_and_none_is_lost() {
     let folder = tempfile::tempdir().unwrap();
     let memory = memory(&folder.path().join("learnkit.db")).await;
@@ -120,8 +119,7 @@ async fn f60_heals_of_one_procedure_at_once_are_all_kept_as_versions() {
     run_once(&memory).await;
     stop_a_replay(&memory).await;
     let test = "counting::f60_heals_of_one_procedure_at_once_are_all_kept_as_versions";
-    let mut children: Vec<Stopped> =
-        (0..CHILDREN).map(|_| Stopped::start(&mut again(test, &path, ""))).collect();
+    let mut children: Vec<Stopped> = (0..CHILDREN).map(|_| Stopped::start(&mut again(test, &path, ""))).collect();
     children.iter_mut().for_each(Stopped::go_on);
     children.into_iter().for_each(Stopped::must_succeed);
     let skill = only_skill(&memory).await;

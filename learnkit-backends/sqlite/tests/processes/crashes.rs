@@ -94,7 +94,7 @@ fn check_file(path: &Path) {
     assert_eq!(apart, 0, "rows without a twin in the text index");
 }
 
-/// SplitMix64: seeded, small, good enough to pick moments.
+/// `SplitMix64`: seeded, small, good enough to pick moments.
 struct Random(u64);
 
 impl Random {
@@ -152,7 +152,6 @@ async fn lost(path: &Path, acknowledged: &[Acknowledged]) -> Vec<Acknowledged> {
 }
 
 #[tokio::test]
-#[expect(clippy::print_stdout, reason = "the figures of the run")]
 async fn every_acknowledged_record_and_run_survives_200_kills() {
     if let Some(part) = part() {
         return learn_until_killed(&part.database, &part.role).await;

@@ -44,8 +44,7 @@ async fn read_while(store: &SqliteStore, writing: &AtomicU64) -> u64 {
 
 async fn every_id(store: &SqliteStore) -> BTreeSet<String> {
     let mut ids = BTreeSet::new();
-    let mut request =
-        ScanRequest { filter: RecordFilter::all_of(fixtures::tenant()), after: None, limit: 1_000 };
+    let mut request = ScanRequest { filter: RecordFilter::all_of(fixtures::tenant()), after: None, limit: 1_000 };
     loop {
         let page = store.scan(&request).await.unwrap();
         assert_eq!(page.skipped, []);
@@ -56,7 +55,6 @@ async fn every_id(store: &SqliteStore) -> BTreeSet<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[expect(clippy::print_stdout, reason = "the figures of the run")]
 async fn f54_sixteen_writing_processes_and_a_reader_lose_nothing_and_meet_no_error() {
     if let Some(part) = part() {
         return write(&part.database, &part.role).await;
