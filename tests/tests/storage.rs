@@ -5,11 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use learnkit::backend::RunFilter;
+use learnkit::backend::{
+    BackendInfo, Batch, Capabilities, Committed, ExactQuery, MemoryBackend, Page, RunFilter, ScanRequest, Scored,
+    SearchQuery, Store,
+};
 use learnkit::engine::{Outcome, Pass, RunRetention, SessionOptions, View};
-use learnkit::record::{Kind, Record, RecordId, RunId, Status};
+use learnkit::record::{Kind, Record, RecordId, RunId, Status, Tenant};
 use learnkit::run::{Arguments, Mode, StoredRun};
-use learnkit::{Error, ErrorKind, LearnKit, RunReport, Task};
+use learnkit::{Error, ErrorKind, LearnKit, Result, RunReport, Task, async_trait};
+use learnkit_core::MemoryStore;
 use learnkit_core::testing::ManualClock;
 use learnkit_tests::{builder, fact, memory, of_kind, run_once, skills, stored_runs};
 use serde_json::{Value, json};
@@ -273,4 +277,72 @@ async fn a_store_without_space_of_its_own_says_so() {
     assert_eq!(memory.health().await.unwrap(), learnkit::backend::Health::default());
     let unknown = memory.record(&RecordId::new("fct_1").unwrap()).await.unwrap_err();
     assert_eq!(unknown.kind(), ErrorKind::NotFound);
+}
+
+/// A store of records only, as far as a store can be from transactions: what it can do is what it must.
+#[derive(Debug, Default)]
+struct RecordsOnly(MemoryStore);
+
+#[async_trait]
+impl MemoryBackend for RecordsOnly {
+    fn info(&self) -> BackendInfo {
+        self.0.info()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { runs: false, ..self.0.capabilities() }
+    }
+
+    async fn commit(&self, batch: &Batch) -> Result<Committed> {
+        assert_eq!(batch.run, None, "it keeps no runs");
+        self.0.commit(batch).await
+    }
+
+    async fn get(&self, tenant: &Tenant, id: &RecordId) -> Result<Option<Record>> {
+        self.0.get(tenant, id).await
+    }
+
+    async fn delete(&self, tenant: &Tenant, id: &RecordId) -> Result<bool> {
+        self.0.delete(tenant, id).await
+    }
+
+    async fn lookup(&self, query: &ExactQuery) -> Result<Vec<Record>> {
+        self.0.lookup(query).await
+    }
+
+    async fn search(&self, query: &SearchQuery) -> Result<Vec<Scored<Record>>> {
+        self.0.search(query).await
+    }
+
+    async fn scan(&self, request: &ScanRequest) -> Result<Page<Record>> {
+        self.0.scan(request).await
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn records_and_runs_in_stores_apart_are_learned_counted_and_pruned_alike() {
+    let store = Store { records: Arc::new(RecordsOnly::default()), runs: Arc::new(MemoryStore::new()) };
+    let clock = Arc::new(ManualClock::default());
+    let memory = builder(&clock).store(store).build().await.unwrap();
+    let planned = |id: String| {
+        let options = SessionOptions { run_id: Some(RunId::new(id).unwrap()) };
+        let session = memory.session(Task::new("ping"), options).unwrap();
+        session.tracker().record("ping", json!({}), "pong");
+        session
+    };
+    let sessions: Vec<_> = (0..20).map(|number| planned(format!("run_{number}"))).collect();
+    let finished =
+        sessions.into_iter().map(|session| tokio::spawn(async move { session.finish(&Outcome::answered("up")).await }));
+    for report in finished.collect::<Vec<_>>() {
+        let report = report.await.unwrap();
+        assert!(report.learned.iter().any(|note| note.kind == Kind::Skill), "{:?}", report.warnings);
+    }
+    let again = planned("run_3".to_owned()).finish(&Outcome::answered("up")).await;
+    assert!(again.warnings.iter().any(|warning| warning.contains("was learned before")), "{:?}", again.warnings);
+    let known = skills(&memory).await;
+    assert_eq!((known.len(), known[0].usage.successes), (1, 20));
+    clock.advance(days(10));
+    let pruned = memory.prune_runs(&RunRetention { older_than: DAY, keep_newest: 5 }, Pass::Real).await.unwrap();
+    assert_eq!((pruned.runs, pruned.records), (15, 15));
+    assert_eq!(of_kind(&memory, Kind::Trace).await.len(), 5);
 }
