@@ -1,4 +1,5 @@
 //! Search in a store that is too large to rank every match.
+#![expect(clippy::unwrap_used, reason = "a helper that fails is a failed test")]
 
 use learnkit_backend_sqlite::SqliteStore;
 use learnkit_core::backend::{Batch, MemoryBackend as _, Put, PutMode, RecordFilter, SearchQuery};

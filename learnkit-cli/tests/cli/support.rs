@@ -148,7 +148,7 @@ impl Ran {
             (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "<time>"),
             (r"\d{4}-\d\d-\d\d \d\d:\d\d", "<time>"),
             (r#""sha256":"[0-9a-f]{64}""#, r#""sha256":"<hash>""#),
-            (r"\b\d+ bytes", "<n> bytes"),
+            (r"\b\d{4,} bytes", "<n> bytes"),
             (r"\bfree bytes \d+", "free bytes <n>"),
         ] {
             shown = Regex::new(pattern).unwrap().replace_all(&shown, mask).into_owned();
