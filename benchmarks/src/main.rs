@@ -3,29 +3,54 @@
 //! ```sh
 //! cargo run -p learnkit-benchmarks --release -- cost            # a table
 //! cargo run -p learnkit-benchmarks --release -- cost --json     # the last line is one object
+//! cargo run -p learnkit-benchmarks --release -- process         # process start and resident memory
+//! cargo run -p learnkit-benchmarks --release -- path            # hot paths that `cargo xtask instructions` counts
 //! ```
 
 mod corpus;
 mod cost;
+mod fixture;
 mod meter;
+mod path;
+mod process;
 
 use learnkit::BoxError;
 
-const USAGE: &str = "usage: learnkit-benchmarks cost [--json] [--sizes 1000,10000]";
+const USAGE: &str = "usage: learnkit-benchmarks cost [--json] [--sizes 1000,10000]
+       learnkit-benchmarks process [--sizes 1000,10000]
+       learnkit-benchmarks path [NAME --iterations N]";
 
-#[tokio::main]
-async fn main() -> Result<(), BoxError> {
-    let mut arguments = std::env::args().skip(1);
-    if arguments.next().as_deref() != Some("cost") {
-        return Err(USAGE.into());
+fn main() -> Result<(), BoxError> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        // On a runtime of its own, with one thread.
+        ["path"] => path::list(),
+        ["path", name, "--iterations", rounds] => path::run(name, rounds.parse()?)?,
+        _ => tokio::runtime::Runtime::new()?.block_on(run(&words))?,
     }
+    Ok(())
+}
+
+async fn run(words: &[&str]) -> Result<(), BoxError> {
+    match words {
+        ["cost", options @ ..] => cost::run(&cost_options(options)?).await,
+        ["process"] => process::run(&process::SIZES).await,
+        ["process", "--sizes", sizes] => process::run(&cost::parse_sizes(sizes)?).await,
+        [process::RESIDENT, uri, n] => process::resident(uri, n.parse()?).await,
+        _ => Err(USAGE.into()),
+    }
+}
+
+fn cost_options(words: &[&str]) -> Result<cost::Options, BoxError> {
     let mut options = cost::Options::default();
-    while let Some(argument) = arguments.next() {
-        match argument.as_str() {
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        match *word {
             "--json" => options.json = true,
-            "--sizes" => options.sizes = cost::parse_sizes(&arguments.next().ok_or(USAGE)?)?,
+            "--sizes" => options.sizes = cost::parse_sizes(words.next().ok_or(USAGE)?)?,
             _ => return Err(USAGE.into()),
         }
     }
-    cost::run(&options).await
+    Ok(options)
 }

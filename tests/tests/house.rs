@@ -176,20 +176,29 @@ fn unknown_target(words: &[&str], packages: &[Package]) -> Option<String> {
     [example, binary, package, path, command].into_iter().flatten().next().map(|name| (*name).to_owned())
 }
 
-#[test]
-fn readme_commands_name_what_exists() {
+/// The `cargo` lines of the shell blocks of a page, each checked.
+fn checked_commands(page: &str) -> usize {
     let packages = packages();
     let mut commands = 0;
-    for (_, lines) in blocks(&read("README.md")).iter().filter(|(info, _)| info == "sh") {
+    for (_, lines) in blocks(&read(page)).iter().filter(|(info, _)| info == "sh") {
         for line in lines {
             let words: Vec<&str> = line.split('#').next().unwrap().split_whitespace().collect();
             if words.first() == Some(&"cargo") {
                 commands += 1;
-                assert_eq!(unknown_target(&words, &packages), None, "in README.md: {line}");
+                assert_eq!(unknown_target(&words, &packages), None, "in {page}: {line}");
             }
         }
     }
-    assert!(commands >= 2, "the README has to show how to run the demo and the tests");
+    commands
+}
+
+#[test]
+fn readme_commands_name_what_exists() {
+    assert!(
+        checked_commands("README.md") >= 3,
+        "the README has to show how to run the demo and the tests and to install"
+    );
+    assert!(checked_commands("CONTRIBUTING.md") >= 2, "CONTRIBUTING has to show how to run the checks");
 }
 
 #[test]

@@ -4,8 +4,10 @@
 //! adds both up.
 
 use std::io::{self, BufRead, BufReader, Write};
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::{Child, ExitCode, Stdio};
 use std::time::Instant;
+
+use crate::command::cargo;
 
 /// Runs everything; fails when any part does.
 pub fn run() -> ExitCode {
@@ -150,11 +152,6 @@ fn pass_on(stream: impl io::Read, screen: &mut impl Write) -> io::Result<Counts>
         line.clear();
     }
     Ok(counts)
-}
-
-/// The Cargo that runs this program, so that both use one toolchain.
-fn cargo() -> Command {
-    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
 #[cfg(test)]

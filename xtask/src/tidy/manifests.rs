@@ -87,7 +87,7 @@ fn registers_scheme(source: &str, name: &str) -> bool {
 
 /// As much of a manifest as the checks need: sections, keys, strings in arrays.
 #[derive(Debug, Clone, Copy)]
-struct Manifest<'a>(&'a str);
+pub struct Manifest<'a>(pub &'a str);
 
 impl<'a> Manifest<'a> {
     /// The lines of a section, without comments and blank lines.
@@ -105,13 +105,13 @@ impl<'a> Manifest<'a> {
     }
 
     /// A value that stands on the line of its key, as written.
-    fn value(self, section: &str, key: &str) -> Option<&'a str> {
+    pub fn value(self, section: &str, key: &str) -> Option<&'a str> {
         let lines = self.section(section).into_iter();
         lines.filter_map(|line| line.split_once('=')).find(|(own, _)| own.trim() == key).map(|(_, value)| value.trim())
     }
 
     /// The strings of an array, on one line or several.
-    fn strings(self, section: &str, key: &str) -> Vec<&'a str> {
+    pub fn strings(self, section: &str, key: &str) -> Vec<&'a str> {
         let starts = |line: &&str| line.split_once('=').is_some_and(|(own, _)| own.trim() == key);
         let lines = self.section(section).into_iter().skip_while(|line| !starts(line));
         let mut strings = Vec::new();

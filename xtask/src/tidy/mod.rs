@@ -4,8 +4,10 @@
 //! Cargo's own view of the workspace are tests in `tests/tests/house.rs`.
 
 mod docs;
+mod hooks;
 mod manifests;
 mod sources;
+mod toolchain;
 
 use std::fmt;
 use std::process::ExitCode;
@@ -56,7 +58,7 @@ const fn fails(name: &'static str, find: fn(&Checkout) -> Vec<Finding>) -> Check
     Check { name, weight: Weight::Fails, find }
 }
 
-const CHECKS: [Check; 12] = [
+const CHECKS: [Check; 14] = [
     fails("file-length", sources::too_long),
     Check { name: "file-length-soon", weight: Weight::Noted, find: sources::long },
     fails("facade-length", sources::long_facade),
@@ -65,6 +67,8 @@ const CHECKS: [Check; 12] = [
     fails("machine-paths", sources::machine_paths),
     fails("crate-lints", manifests::crates_without_lints),
     fails("one-name", manifests::names_that_differ),
+    fails("rust-version", toolchain::other_rust_versions),
+    fails("hooks", hooks::broken_hooks),
     fails("diagrams", docs::broken_diagrams),
     fails("diagram-index", docs::unlisted_diagrams),
     fails("adr-index", docs::unlisted_decisions),
