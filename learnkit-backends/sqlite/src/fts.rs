@@ -1,7 +1,7 @@
 //! The full-text index: text becomes terms, and a query becomes quoted terms, here and nowhere else.
 
 use learnkit_core::record::SearchText;
-use learnkit_core::text::terms;
+use learnkit_core::text::joined_terms;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::error::Outcome;
@@ -34,8 +34,7 @@ struct Columns {
 
 impl Columns {
     fn of(text: &SearchText) -> Self {
-        let joined = |text: &str| terms(text).join(" ");
-        Self { title: joined(&text.title), tools: joined(&text.tools), body: joined(&text.body) }
+        Self { title: joined_terms(&text.title), tools: joined_terms(&text.tools), body: joined_terms(&text.body) }
     }
 }
 
@@ -52,9 +51,19 @@ pub(crate) fn index(connection: &Connection, row: i64, text: &SearchText) -> Out
         Some(_) => remove(connection, row)?,
         None => {}
     }
+    insert(connection, row, &columns)?;
+    Ok(true)
+}
+
+/// Indexes a record under a row that was just made, so that nothing is indexed under it yet.
+pub(crate) fn add(connection: &Connection, row: i64, text: &SearchText) -> Outcome<()> {
+    insert(connection, row, &Columns::of(text))
+}
+
+fn insert(connection: &Connection, row: i64, columns: &Columns) -> Outcome<()> {
     let values = params![row, columns.title, columns.tools, columns.body];
     connection.prepare_cached(INSERT)?.execute(values)?;
-    Ok(true)
+    Ok(())
 }
 
 /// Takes a record out of the index.
