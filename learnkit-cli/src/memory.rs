@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use learnkit::backend::Store;
-use learnkit::config::{BackendUri, Config, ConfigFile, Layers};
+use learnkit::config::{BackendUri, Config, ConfigFile, Layer, Layers, Setting};
+use learnkit::record::AgentName;
 use learnkit::registry::{OpenMode, available_backends};
 use learnkit::{Error, ErrorKind, LearnKit, Task, get_backend};
 
@@ -42,6 +43,12 @@ pub(crate) fn layers(context: &Context<'_>, identity: Option<&IdentityArgs>) -> 
 pub(crate) fn uri(layers: &Layers) -> Outcome<BackendUri> {
     let missing = || Error::new(ErrorKind::Config, "no store is named; name one with --backend");
     Ok(layers.values().backend.clone().ok_or_else(missing)?)
+}
+
+/// The agent that a flag, a variable or the file names; absent where only the default holds.
+pub(crate) fn named_agent(layers: &Layers) -> Option<AgentName> {
+    let setting = Setting::ALL.iter().find(|setting| setting.key == "agent")?;
+    layers.values().agent.clone().filter(|_| layers.origin(setting) != Layer::Default)
 }
 
 /// Opens the store for one identity; without one for the tenant as a whole.

@@ -27,9 +27,9 @@ pub(crate) struct WhoseArgs {
     /// The team whose records a user reads too [default: default]
     #[arg(long, global = true, value_name = "NAME")]
     team: Option<Owner>,
-    /// Export: only this agent's skills. Import: the agent that they guide [default: default]
+    /// The agent [default: default; an export takes every agent's skills where none is set]
     #[arg(long, global = true, value_name = "NAME")]
-    pub(crate) agent: Option<AgentName>,
+    agent: Option<AgentName>,
 }
 
 impl WhoseArgs {

@@ -21,9 +21,11 @@ const DEEP_AGENTS: [&str; 2] = [".deepagents", "skills"];
 
 pub(super) async fn run(args: &ExportArgs, whose: &WhoseArgs, context: &mut Context<'_>) -> Outcome {
     let target = Target::of(args)?;
-    let memory = memory::open(context, Some(&whose.identity()), EXISTING).await?;
+    let identity = whose.identity();
+    let agent = memory::named_agent(&memory::layers(context, Some(&identity))?);
+    let memory = memory::open(context, Some(&identity), EXISTING).await?;
     let selection = SkillSelection {
-        agents: whose.agent.clone().map_or(AgentFilter::Any, AgentFilter::Only),
+        agents: agent.map_or(AgentFilter::Any, AgentFilter::Only),
         active_only: args.min_status == LeastStatus::Active,
     };
     let export = memory.export_skills(&selection).await?;

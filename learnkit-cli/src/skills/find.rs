@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use learnkit::{Error, Result};
 
-use super::{SKILL_FILE, trouble};
+use super::{SKILL_FILE, STAGING, trouble};
 
 /// Where a skill or a document of skills is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,17 +55,40 @@ pub(crate) fn find(paths: &[PathBuf]) -> Vec<Found> {
 
 /// The skills of a folder: itself where it holds a skill file, else those of the folders in it.
 fn walk(folder: &Path, found: &mut Vec<Found>) {
-    let entries = fs::read_dir(folder).and_then(Iterator::collect::<std::io::Result<Vec<_>>>);
-    let mut entries = match entries {
+    let entries = match entries(folder) {
         Ok(entries) => entries,
         Err(error) => return found.push(Found::of(folder, Err(trouble(folder, "read", error)))),
     };
-    entries.sort_by_key(fs::DirEntry::file_name);
-    let is_skill = |entry: &&fs::DirEntry| entry.file_name().eq_ignore_ascii_case(SKILL_FILE) && entry.path().is_file();
-    if let Some(entry) = entries.iter().find(is_skill) {
-        return found.push(Found::of(folder, Ok(FoundSource::SkillFile(entry.path()))));
+    if let Some(path) = skill_file(&entries) {
+        return found.push(Found::of(folder, Ok(FoundSource::SkillFile(path))));
     }
-    // A link to a folder is not followed: it may lead back here.
-    let folders = entries.iter().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-    folders.filter(|entry| entry.file_name() != ".git").for_each(|entry| walk(&entry.path(), found));
+    for entry in entries.iter().filter(|entry| !is_passed_over(entry)) {
+        let (path, kind) = (entry.path(), entry.file_type());
+        if kind.as_ref().is_ok_and(fs::FileType::is_dir) {
+            walk(&path, found);
+        } else if kind.is_ok_and(|kind| kind.is_symlink()) {
+            // Installers link skill folders; other links are not followed, because they may lead back here.
+            let linked = self::entries(&path).ok().and_then(|entries| skill_file(&entries));
+            found.extend(linked.map(|file| Found::of(&path, Ok(FoundSource::SkillFile(file)))));
+        }
+    }
+}
+
+/// What is in a folder, by name.
+fn entries(folder: &Path) -> std::io::Result<Vec<fs::DirEntry>> {
+    let mut entries = fs::read_dir(folder)?.collect::<std::io::Result<Vec<_>>>()?;
+    entries.sort_by_key(fs::DirEntry::file_name);
+    Ok(entries)
+}
+
+/// The skill file among the entries of a folder.
+fn skill_file(entries: &[fs::DirEntry]) -> Option<PathBuf> {
+    let is_skill = |path: &PathBuf| path.file_name().is_some_and(|name| name.eq_ignore_ascii_case(SKILL_FILE));
+    entries.iter().map(fs::DirEntry::path).find(|path| is_skill(path) && path.is_file())
+}
+
+/// Whether no skill is looked for in a folder.
+fn is_passed_over(entry: &fs::DirEntry) -> bool {
+    let name = entry.file_name();
+    name == ".git" || name.to_string_lossy().starts_with(STAGING)
 }

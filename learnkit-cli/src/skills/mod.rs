@@ -18,9 +18,11 @@ use learnkit::{Error, ErrorKind};
 const SKILL_FILE: &str = "SKILL.md";
 /// The file in which LearnKit keeps a whole skill for programs.
 const REFERENCE: [&str; 2] = ["references", "skill.json"];
-/// Longer skill files and documents are refused, in bytes.
+/// The folder in which an export makes its files begins with this.
+const STAGING: &str = ".learnkit-export-";
+/// Longer skill files are refused, and longer JSON, which holds every argument; in bytes.
 const MAX_SKILL_BYTES: u64 = 1024 * 1024;
-const MAX_LIBRARY_BYTES: u64 = 256 * 1024 * 1024;
+const MAX_JSON_BYTES: u64 = 256 * 1024 * 1024;
 
 /// What the system says about a path, with the way out.
 fn trouble(path: &Path, action: &'static str, error: std::io::Error) -> Error {

@@ -8,7 +8,7 @@ use learnkit::skill_file::{ExportedSkill, SkillFile, SkillLibrary, SkillWords};
 use learnkit::{Error, ErrorKind, Result};
 
 use super::front_matter::{Parsed, parse};
-use super::{FoundSource, MAX_LIBRARY_BYTES, MAX_SKILL_BYTES, REFERENCE, SKILL_FILE, trouble};
+use super::{FoundSource, MAX_JSON_BYTES, MAX_SKILL_BYTES, REFERENCE, SKILL_FILE, trouble};
 
 /// A skill that was read.
 #[derive(Debug)]
@@ -26,8 +26,8 @@ pub(crate) struct ReadSkill {
 pub(crate) fn read(source: &FoundSource, stdin: &mut dyn Read) -> Result<Vec<ReadSkill>> {
     match source {
         FoundSource::SkillFile(path) => Ok(vec![skill_file(path)?]),
-        FoundSource::Library(path) => library(&text(path, MAX_LIBRARY_BYTES)?),
-        FoundSource::Stdin => library(&utf8(stdin, MAX_LIBRARY_BYTES).map_err(|error| at(error, Path::new("-")))?),
+        FoundSource::Library(path) => library(&text(path, MAX_JSON_BYTES)?),
+        FoundSource::Stdin => library(&utf8(stdin, MAX_JSON_BYTES).map_err(|error| at(error, Path::new("-")))?),
     }
 }
 
@@ -60,7 +60,7 @@ fn skill_file(path: &Path) -> Result<ReadSkill> {
 /// The words of a skill file that LearnKit wrote and nobody changed: those of its reference, which are not cut.
 fn whole(path: &Path, file: &SkillFile, markdown: &str) -> Option<SkillWords> {
     file.exported_record()?;
-    let json = text(&reference(path.parent()?), MAX_SKILL_BYTES).ok()?;
+    let json = text(&reference(path.parent()?), MAX_JSON_BYTES).ok()?;
     let skill = ExportedSkill::parse(&json).ok()?;
     (skill.skill_md() == markdown).then_some(skill.words)
 }

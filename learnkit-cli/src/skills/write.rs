@@ -9,7 +9,7 @@ use learnkit::skill_file::{ExportedSkill, SkillLibrary};
 
 use super::front_matter::parse;
 use super::read::{reference, text};
-use super::{MAX_LIBRARY_BYTES, MAX_SKILL_BYTES, REFERENCE, SKILL_FILE, trouble};
+use super::{MAX_JSON_BYTES, MAX_SKILL_BYTES, REFERENCE, SKILL_FILE, STAGING, trouble};
 
 /// What became of something that was to be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +25,8 @@ pub(crate) enum Placed {
 const CHANGED: Placed = Placed::Refused("it differs from what is there; --force replaces it");
 const FOREIGN: Placed = Placed::Refused("LearnKit did not write what is there; move it away or choose another --out");
 
+const NO_FILE: Placed = Placed::Refused("what is there is no file; `--out -` writes to the standard output");
+
 /// A folder of skill folders. What is written is made in a folder of its own first, two levels below, where
 /// no host looks for skills, and goes with it.
 #[derive(Debug)]
@@ -39,7 +41,7 @@ impl Shelf {
     /// # Errors
     /// `Permission` or `Unavailable` when it cannot be made or written.
     pub(crate) fn open(root: &Path) -> Result<Self> {
-        let staging = root.join(format!(".learnkit-export-{}", std::process::id()));
+        let staging = root.join(format!("{STAGING}{}", std::process::id()));
         fs::create_dir_all(root).map_err(|error| trouble(root, "made", error))?;
         // What a process of the same id left behind when it was killed.
         let _ = fs::remove_dir_all(&staging);
@@ -65,7 +67,7 @@ impl Shelf {
             Ok(_) => {}
         }
         let Some(older) = own(&folder, skill) else { return Ok(FOREIGN) };
-        let is_same = older == markdown && text(&reference(&folder), MAX_SKILL_BYTES).is_ok_and(|there| there == json);
+        let is_same = older == markdown && text(&reference(&folder), MAX_JSON_BYTES).is_ok_and(|there| there == json);
         match (is_same, replace) {
             (true, _) => Ok(Placed::Unchanged),
             (false, false) => Ok(CHANGED),
@@ -103,7 +105,7 @@ impl Shelf {
 
 impl Drop for Shelf {
     fn drop(&mut self) {
-        // Only what was staged is in it; a rest does no harm, and the next export removes it.
+        // Only what was staged is in it; what stays of it is skipped by an import.
         let _ = fs::remove_dir_all(&self.staging);
     }
 }
@@ -121,12 +123,14 @@ fn own(folder: &Path, skill: &ExportedSkill) -> Option<String> {
 /// `Permission` or `Unavailable` when it cannot be written; what was there is there still.
 pub(crate) fn place_file(path: &Path, json: &str, replace: bool) -> Result<Placed> {
     let is_there = match fs::symlink_metadata(path) {
+        // A pipe, a device or a folder: reading it may wait for ever, and a file cannot take its place.
+        Ok(_) if !path.is_file() => return Ok(NO_FILE),
         Ok(_) => true,
         Err(error) if error.kind() == IoKind::NotFound => false,
         Err(error) => return Err(trouble(path, "read", error)),
     };
     if is_there {
-        match text(path, MAX_LIBRARY_BYTES) {
+        match text(path, MAX_JSON_BYTES) {
             Ok(older) if older == json => return Ok(Placed::Unchanged),
             Ok(older) if SkillLibrary::parse(&older).is_ok() && replace => {}
             Ok(older) if SkillLibrary::parse(&older).is_ok() => return Ok(CHANGED),

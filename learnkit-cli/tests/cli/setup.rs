@@ -75,6 +75,14 @@ fn what_is_configured_holds_for_every_command() {
 }
 
 #[test]
+fn a_budget_for_more_records_than_there_can_be_takes_every_one() {
+    let mut shell = Shell::taught();
+    shell.variables = vec![("LEARNKIT_BUDGET_RECORDS", usize::MAX.to_string())];
+    let inspected = shell.json(&["inspect", "Please email the weekly report", "--agent", "mailer"]);
+    assert_eq!(inspected["mode"], "guide", "{inspected}");
+}
+
+#[test]
 fn the_numbers_of_maintenance_come_from_the_file_unless_a_flag_says_otherwise() {
     let shell = Shell::taught();
     shell.write("learnkit.toml", "[maintain]\nquarantine_hours = 0\n");

@@ -96,6 +96,21 @@ fn what_is_left_out_is_counted_with_its_reason() {
 }
 
 #[test]
+fn the_agent_that_the_settings_name_is_the_one_whose_skills_are_exported() {
+    let mut shell = Shell::taught();
+    shell.write("learnkit.toml", "agent = 'nobody'");
+    let export = |shell: &Shell, args: &[&str]| {
+        shell.json(&[&["skills", "export", "--out", "./out", "--force"], args].concat())["skills"]
+            .as_array()
+            .unwrap()
+            .len()
+    };
+    assert_eq!((export(&shell, &[]), export(&shell, &["--agent", "mailer"])), (0, 2));
+    shell.variables.push(("LEARNKIT_AGENT", "mailer".to_owned()));
+    assert_eq!((export(&shell, &[]), export(&shell, &["--agent", "clerk"])), (2, 0));
+}
+
+#[test]
 fn what_learnkit_did_not_write_is_never_replaced() {
     let shell = Shell::taught();
     shell.ok(&["skills", "export", "--out", "./out"]);
@@ -147,6 +162,70 @@ fn force_replaces_an_older_export_and_keeps_what_others_put_beside_it() {
     assert_eq!(after.remove(&format!("{name}/references/notes.md")).as_deref(), Some("mine"));
     assert_eq!(after.remove("pdf-forms/SKILL.md").as_deref(), Some(FOREIGN));
     assert_eq!(after, before);
+}
+
+#[test]
+fn a_skill_with_long_arguments_is_unchanged_the_second_time_and_comes_back_whole() {
+    let shell = Shell::new();
+    let calls: Vec<Value> = (0..25)
+        .map(|n| json!({ "tool": "write", "arguments": { "at": n, "text": "x y ".repeat(12_500) }, "result": "ok" }))
+        .collect();
+    shell.write(
+        "long.jsonl",
+        json!({ "task": "Write it", "calls": calls, "answer": "Done.", "success": true }).to_string(),
+    );
+    shell.ok(&["learn", "long.jsonl"]);
+    let export = || outcomes(&shell.json(&["skills", "export", "--out", "./out"])).concat();
+    assert_eq!((export(), export()), ("written".to_owned(), "unchanged".to_owned()));
+    shell.ok(&["skills", "export", "--format", "json", "--out", "./skills.json"]);
+    let import = |path: &str| outcomes(&shell.json(&["skills", "import", path])).concat();
+    assert_eq!((import("skills.json"), import("out")), ("stored".to_owned(), "known".to_owned()));
+}
+
+#[test]
+fn arguments_of_several_lines_stay_one_line_of_json() {
+    let shell = Shell::new();
+    let call = json!({ "function": { "name": "send", "arguments": "{\n  \"to\": \"boss\"\n}" }, "id": "1", "type": "function" });
+    let messages = json!([
+        { "role": "user", "content": "Email the boss" },
+        { "role": "assistant", "tool_calls": [call] },
+        { "role": "tool", "tool_call_id": "1", "content": "ok" },
+        { "role": "assistant", "content": "Done." },
+    ]);
+    shell.write("run.jsonl", json!({ "messages": messages }).to_string());
+    shell.ok(&["learn", "run.jsonl"]);
+    let ran = shell.run(&["skills", "export", "--format", "json", "--json"]);
+    assert_eq!(ran.stdout.lines().count(), 1, "{ran:?}");
+    assert_eq!(ran.last_object()["skills"][0]["calls"][0]["arguments"], json!({ "to": "boss" }));
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_no_file_is_neither_read_nor_replaced() {
+    let shell = Shell::taught();
+    for path in ["/dev/null", "/dev/zero"] {
+        let ran = shell.run(&["skills", "export", "--format", "json", "--out", path, "--force"]);
+        assert!(ran.code == 1 && ran.stdout.contains("what is there is no file"), "{path}: {ran:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_linked_skill_folder_is_imported_and_a_link_back_ends() {
+    let shell = Shell::new();
+    shell.write("installed/pdf-forms/SKILL.md", FOREIGN);
+    std::fs::create_dir(shell.path("linked")).unwrap();
+    let link = |to: &str, from: &str| std::os::unix::fs::symlink(shell.path(to), shell.path(from)).unwrap();
+    link("installed/pdf-forms", "linked/pdf-forms");
+    link("linked", "linked/back");
+    assert_eq!(outcomes(&shell.json(&["skills", "import", "linked"])), ["stored"]);
+}
+
+#[test]
+fn what_a_killed_export_left_is_not_imported() {
+    let shell = Shell::new();
+    shell.write("out/.learnkit-export-77/pdf-forms/SKILL.md", FOREIGN);
+    assert_eq!(shell.run(&["skills", "import", "out"]).code, 1);
 }
 
 #[test]
@@ -253,11 +332,13 @@ fn an_exported_file_that_somebody_edited_is_read_as_it_stands() {
     let name = weekly(&shell, "out");
     let path = format!("out/{name}/SKILL.md");
     let text = std::fs::read_to_string(shell.path(&path)).unwrap();
-    shell.write(&path, text + "3. Tell the boss.\n\n## Watch out\n\n- Not on Sundays\n");
+    shell.write(&path, text + "3. Tell the boss.\n\n## Watch out\n\n- Not on Sundays\n\n## Notes\n\nAsk Ann.\n");
     let id = shell.json(&["skills", "import", &path])["skills"][0]["id"].clone();
     let content = shell.json(&["records", "show", id.as_str().unwrap()])["content"].clone();
     assert_eq!(content["trigger"], "Email the weekly report");
-    assert_eq!((&content["steps"][2], &content["pitfalls"][0]), (&json!("Tell the boss."), &json!("Not on Sundays")));
+    let steps = content["steps"].as_array().unwrap();
+    assert_eq!(steps[2..], [json!("Tell the boss."), json!("Notes: Ask Ann.")], "{content}");
+    assert_eq!(content["pitfalls"], json!(["Not on Sundays"]));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::Config;
+use crate::secret::mask_text;
 use crate::{Error, ErrorKind, Result};
 
 impl Config {
@@ -23,7 +24,7 @@ impl Config {
     /// `Config` for an unknown key, a wrong value or a number out of range, with the line where there is one.
     pub fn parse(text: &str) -> Result<Self> {
         let config: Self = toml::from_str(text).map_err(|error| {
-            let told = Error::new(ErrorKind::Config, told(error.message()));
+            let told = Error::new(ErrorKind::Config, mask_text(&told(error.message())).text);
             let line = error.span().and_then(|span| text.get(..span.start));
             match line {
                 Some(before) => told.with_context("line", before.matches('\n').count() + 1),
@@ -139,6 +140,9 @@ mod tests {
         }
         let secret = Config::parse("backend = 'qdrant://me:hunter2@host/c'\nx = 1").unwrap_err().chain();
         assert!(!secret.contains("hunter2"), "{secret}");
+        let token = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+        let misplaced = Config::parse(&format!("quality_threshold = '{token}'")).unwrap_err().chain();
+        assert!(misplaced.contains("expected f64") && !misplaced.contains(token), "{misplaced}");
     }
 
     #[test]

@@ -32,7 +32,7 @@ impl HybridRetriever {
 #[async_trait]
 impl Retriever for HybridRetriever {
     async fn retrieve(&self, request: &RetrievalRequest) -> Result<Vec<Scored<Record>>> {
-        let wide = RetrievalRequest { limit: request.limit * CANDIDATES_PER_RECORD, ..request.clone() };
+        let wide = RetrievalRequest { limit: request.limit.saturating_mul(CANDIDATES_PER_RECORD), ..request.clone() };
         let candidates = self.lexical.retrieve(&wide).await?;
         let titles: Vec<String> = candidates.iter().map(|scored| scored.item.headline()).collect();
         let texts: Vec<&str> =

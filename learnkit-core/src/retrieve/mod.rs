@@ -93,7 +93,7 @@ impl LexicalRetriever {
 impl Retriever for LexicalRetriever {
     async fn retrieve(&self, request: &RetrievalRequest) -> Result<Vec<Scored<Record>>> {
         // A few more candidates than asked for, so that the lift can reorder near the cut.
-        let mut found = self.store.search(&request.search(request.limit * 2)).await?;
+        let mut found = self.store.search(&request.search(request.limit.saturating_mul(2))).await?;
         for scored in &mut found {
             scored.score *= 1.0 + DOMAIN_LIFT * overlap(&request.domains, &scored.item.domains);
         }

@@ -6,11 +6,11 @@ use serde_json::value::RawValue;
 use super::MAX_DESCRIPTION_CHARS;
 use super::front::front_matter;
 use super::markdown;
-use super::plain::{cut, inert_json, plain};
+use super::plain::{cut, inert_json, json_line, plain};
 use super::words::SkillWords;
 use crate::procedure::Step;
 use crate::record::{AgentName, Record, RecordId, Scope, Skill, Status, Trust};
-use crate::secret::{mask_json, mask_text};
+use crate::secret::mask_json;
 use crate::tool::EffectClass;
 use crate::{Error, ErrorKind, Result};
 
@@ -54,7 +54,7 @@ pub struct ExportedSkill {
 pub struct ExportedCall {
     /// The tool.
     pub tool: String,
-    /// The arguments to the letter; a text where they were no JSON.
+    /// The arguments on one line, their values to the letter; a text where they were no JSON.
     pub arguments: Box<RawValue>,
     /// What the call may do to the world.
     pub effect: EffectClass,
@@ -153,9 +153,9 @@ impl ExportedSkill {
 impl ExportedCall {
     fn of(step: &Step) -> Result<Self> {
         let masked = mask_json(step.arguments.raw()).text;
-        let arguments = match RawValue::from_string(masked) {
-            Ok(value) => value,
-            Err(_) => serde_json::value::to_raw_value(&mask_text(step.arguments.raw()).text).map_err(unwritable)?,
+        let arguments = match json_line(&masked).map(RawValue::from_string) {
+            Some(Ok(value)) => value,
+            _ => serde_json::value::to_raw_value(&masked).map_err(unwritable)?,
         };
         let taken_from = step.guards.iter().filter_map(|guard| {
             let place = guard.places.first()?;

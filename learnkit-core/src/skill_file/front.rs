@@ -13,7 +13,7 @@ const METADATA_TASK: usize = 1_000;
 
 /// The front matter between its two lines of `---`.
 pub(super) fn front_matter(skill: &ExportedSkill) -> String {
-    let mut front = format!("---\nname: {}\ndescription: {}\n", skill.name, quoted(&skill.description));
+    let mut front = format!("---\nname: {}\ndescription: {}\n", name(&skill.name), quoted(&skill.description));
     // A String takes every write.
     if !skill.calls.is_empty() {
         let names = skill.tools().iter().map(|tool| plain(tool)).collect::<Vec<_>>().join(", ");
@@ -29,6 +29,11 @@ pub(super) fn front_matter(skill: &ExportedSkill) -> String {
         let _ = writeln!(front, "  {key}: {}", quoted(&value));
     }
     front + "---\n"
+}
+
+/// The name, quoted only where a parser could take it for a number, as in `1e-12345678`.
+fn name(name: &str) -> String {
+    if name.starts_with(|char: char| char.is_ascii_digit()) { quoted(name) } else { name.to_owned() }
 }
 
 /// What the format has no field for, as texts.

@@ -18,21 +18,23 @@ const REFERENCE: &str = "[references/skill.json](references/skill.json)";
 pub(super) const STEPS: &str = "Steps";
 pub(super) const CONSTRAINTS: &str = "Keep to";
 pub(super) const PITFALLS: &str = "Watch out";
+/// The headings of what an import takes from elsewhere.
+pub(super) const WHEN: &str = "When to use";
+pub(super) const NOT_ALLOWED: &str = "Tools that are not allowed beforehand";
 
 /// The body of a skill.
 pub(super) fn body(skill: &ExportedSkill) -> String {
     let mut body = Body::default();
     body.push(&format!("# {}\n\n{}\n", skill.name, preamble(skill)));
-    body.push(&format!("\n## When to use\n\n{}\n", block(&cut(&skill.words.task, TASK_CHARS))));
+    body.push(&format!("\n## {WHEN}\n\n{}\n", block(&cut(&skill.words.task, TASK_CHARS))));
     let lists =
         [(CONSTRAINTS, &skill.words.constraints), (PITFALLS, &skill.words.pitfalls), (STEPS, &skill.words.steps)];
     for (heading, items) in lists {
         body.list(heading, items);
     }
-    let unlisted = skill.calls.iter().filter_map(|call| Some((call.tool.as_str(), skill.objection(&call.tool)?)));
-    let mut notes: Vec<String> = unlisted.map(|(tool, why)| format!("{}: {why}", code(tool))).collect();
-    notes.dedup();
-    body.list("Tools that are not allowed beforehand", &notes);
+    let tools = skill.tools();
+    let notes = tools.iter().filter_map(|tool| Some(format!("{}: {}", code(tool), skill.objection(tool)?)));
+    body.list(NOT_ALLOWED, &notes.collect::<Vec<_>>());
     body.text
 }
 

@@ -1,6 +1,10 @@
 //! Stored text on its way into a file that a model reads: visible, and without power over what stands
 //! around it.
 
+use std::fmt::Write as _;
+
+use serde::de::IgnoredAny;
+
 /// The text on one line: control characters, invisible characters and tags are taken out of it.
 pub(super) fn plain(text: &str) -> String {
     let visible: String = text.chars().filter_map(visible).collect();
@@ -25,8 +29,12 @@ pub(super) fn cut(text: &str, chars: usize) -> String {
 
 /// The text in a code span that it cannot close.
 pub(super) fn code(text: &str) -> String {
-    let text = plain(text);
-    let fence = "`".repeat(longest_run(&text) + 1);
+    span(&plain(text))
+}
+
+/// A text of one line as it is, in a code span that it cannot close.
+pub(super) fn span(text: &str) -> String {
+    let fence = "`".repeat(longest_run(text) + 1);
     let pad = if text.is_empty() || text.starts_with('`') || text.ends_with('`') { " " } else { "" };
     format!("{fence}{pad}{text}{pad}{fence}")
 }
@@ -39,19 +47,46 @@ pub(super) fn block(text: &str) -> String {
 
 /// JSON text in which every character that acts on a reader is written as an escape.
 pub(super) fn inert_json(json: &str) -> String {
-    use std::fmt::Write as _;
     json.chars().fold(String::with_capacity(json.len()), |mut out, char| {
         // White space stands between values; inside of strings it is escaped already.
         if matches!(char, '\n' | '\r' | '\t') || visible(char) == Some(char) {
             out.push(char);
         } else {
-            for unit in char.encode_utf16(&mut [0; 2]) {
-                // A String takes every write.
-                let _ = write!(out, "\\u{unit:04x}");
-            }
+            push_escape(&mut out, char);
         }
         out
     })
+}
+
+/// JSON text on one line that says the same to the letter: in a string, what acts on a reader or opens a tag
+/// is written as an escape and spaces stay, between values they are one. Absent for what is no JSON.
+pub(super) fn json_line(json: &str) -> Option<String> {
+    serde_json::from_str::<IgnoredAny>(json).ok()?;
+    let mut out = String::with_capacity(json.len());
+    let (mut in_string, mut is_escaped) = (false, false);
+    let mut chars = json.trim().chars().peekable();
+    while let Some(char) = chars.next() {
+        let opens = char == '<' && chars.peek().copied().is_some_and(opens_tag);
+        match char {
+            '\n' | '\r' | '\t' | ' ' if !in_string => {
+                if !out.ends_with(' ') {
+                    out.push(' ');
+                }
+            }
+            char if opens || visible(char) != Some(char) => push_escape(&mut out, char),
+            char => out.push(char),
+        }
+        in_string ^= char == '"' && !is_escaped;
+        is_escaped = char == '\\' && !is_escaped;
+    }
+    Some(out)
+}
+
+fn push_escape(out: &mut String, char: char) {
+    for unit in char.encode_utf16(&mut [0; 2]) {
+        // A String takes every write.
+        let _ = write!(out, "\\u{unit:04x}");
+    }
 }
 
 /// A character as it may be shown: whatever ends a line or cannot be printed is a space, what is
@@ -80,11 +115,15 @@ fn untagged(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(char) = chars.next() {
-        let opens =
-            chars.peek().is_some_and(|next| next.is_alphabetic() || matches!(next, '/' | '!' | '?' | '|' | '_'));
-        out.push(if char == '<' && opens { '‹' } else { char });
+        let opens = char == '<' && chars.peek().copied().is_some_and(opens_tag);
+        out.push(if opens { '‹' } else { char });
     }
     out
+}
+
+/// Whether a `<` before it opens a tag or a comment.
+fn opens_tag(next: char) -> bool {
+    next.is_alphabetic() || matches!(next, '/' | '!' | '?' | '|' | '_')
 }
 
 fn longest_run(text: &str) -> usize {

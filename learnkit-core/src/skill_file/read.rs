@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::markdown::{CONSTRAINTS, PITFALLS, STEPS};
+use super::markdown::{CONSTRAINTS, NOT_ALLOWED, PITFALLS, STEPS, WHEN};
 use super::sections::sections;
 use super::words::SkillWords;
 use super::{MARKER, MAX_COMPATIBILITY_CHARS, MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS, RECORD_KEY, TASK_KEY};
@@ -95,7 +95,7 @@ impl SkillFile {
                 words.pitfalls.extend(section.blocks);
             } else if section.is_called(&[STEPS, ""]) {
                 words.steps.extend(section.blocks);
-            } else if !is_own {
+            } else if !is_own || !section.is_called(&[&self.name, WHEN, NOT_ALLOWED]) {
                 words.steps.extend(section.named_blocks());
             }
         }

@@ -55,7 +55,9 @@ impl Reader {
             self.close();
         }
         if let Some(fence) = &self.fence {
-            let closes = line.trim_start().starts_with(fence.as_str());
+            // A line that says a language opens a block in the text of this one.
+            let mark = |char| fence.starts_with(char);
+            let closes = line.trim_start().starts_with(fence.as_str()) && line.trim().trim_matches(mark).is_empty();
             self.lines.push(line.to_owned());
             if closes {
                 self.close();

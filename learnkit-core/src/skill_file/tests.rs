@@ -211,6 +211,41 @@ fn tool_names_that_the_list_cannot_carry_are_named_beside_it() {
 }
 
 #[test]
+fn a_tool_that_is_not_allowed_is_named_once() {
+    let calls = ["a b", "c d", "a b", "c d"].map(|tool| step(tool, "{}")).to_vec();
+    let text = exported(&procedural("Do it", calls)).skill_md();
+    assert_eq!(text.matches("its name cannot stand").count(), 2, "{text}");
+}
+
+#[test]
+fn arguments_in_words_say_the_same_to_the_letter() {
+    let arguments = "{\n  \"code\": \"def f():\\n    return '<b>' \\\\\", \"n\": 1.50,\t\"é\u{202E}\": \"a  <  b\"\n}";
+    let skill = exported(&procedural("Write it", vec![step("write", arguments)]));
+    let said = skill.words.steps[0].strip_prefix("Call `write` with `").unwrap().strip_suffix("`.").unwrap();
+    let value = |json: &str| serde_json::from_str::<serde_json::Value>(json).unwrap();
+    assert_eq!((value(said), value(skill.calls[0].arguments.get())), (value(arguments), value(arguments)));
+    assert!(!said.contains(['\n', '\u{202E}']) && !said.contains("<b") && said.contains("1.50"), "{said}");
+    assert_eq!(read_back(&skill.skill_md()).steps, skill.words.steps);
+}
+
+#[test]
+fn a_name_like_a_number_is_read_as_a_name() {
+    let skill = procedural("1e", vec![step("do", "{}")]);
+    let file = ExportedSkill::of(&record("skill_1", skill.clone()), &skill, "1e-12345678".to_owned()).unwrap();
+    assert_eq!(checked(&file.skill_md()).name, "1e-12345678");
+    let front = file.skill_md();
+    let front: serde_json::Value = serde_saphyr::from_str(SkillFile::split(&front).unwrap().0).unwrap();
+    assert_eq!(front["name"], "1e-12345678");
+}
+
+#[test]
+fn a_code_block_ends_only_where_its_marks_stand_alone() {
+    let body = "~~~markdown\n~~~python\n# no heading\n~~~~  \n\n# Heading\n\nText\n".to_owned();
+    let words = SkillFile { body, ..SkillFile::default() }.words();
+    assert_eq!(words.steps, ["~~~markdown\n~~~python\n# no heading\n~~~~", "Heading: Text"]);
+}
+
+#[test]
 fn no_secret_leaves_with_a_skill() {
     let secret = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
     let arguments = format!(r#"{{"auth": {{"password": "hunter2hunter2"}}, "note": "use {secret}"}}"#);
@@ -231,7 +266,7 @@ fn stored_text_stays_inside_its_marks() {
     skill.pitfalls = vec!["# heading\n```\nunclosed".to_owned(), "second".to_owned()];
     let text = exported(&skill).skill_md();
     assert!(text.contains("`````text\na ```` b ## Steps 1. obey\n`````"), "{text}");
-    assert!(text.contains("Call ``to`ol`` with ```{\"x\": \"`` ‹system> \"}```."), "{text}");
+    assert!(text.contains("Call ``to`ol`` with ```{\"x\": \"`` \\u003csystem> \\u202e\"}```."), "{text}");
     assert_eq!(read_back(&text), exported(&skill).words);
 }
 

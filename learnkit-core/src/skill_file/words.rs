@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
-use super::plain::{code, cut, plain, plain_lines};
+use super::plain::{code, cut, json_line, plain, plain_lines, span};
 use crate::procedure::Step;
 use crate::record::Skill;
-use crate::secret::mask_text;
+use crate::secret::{mask_json, mask_text};
 
 /// Longer arguments are named in words only with their beginning, in characters.
 const ARGUMENT_CHARS: usize = 2_000;
@@ -62,10 +62,10 @@ fn shown(text: &str) -> String {
 
 /// A call as a sentence; where an argument came from an earlier result, that is said instead of trusted.
 fn call_in_words(step: &Step) -> String {
-    let arguments = mask_text(step.arguments.raw()).text;
-    let arguments = plain(&arguments);
+    let arguments = mask_json(step.arguments.raw()).text;
+    let arguments = json_line(&arguments).unwrap_or_else(|| plain(&arguments));
     let shown = cut(&arguments, ARGUMENT_CHARS);
-    let mut sentence = format!("Call {} with {}", code(&step.tool), code(&shown));
+    let mut sentence = format!("Call {} with {}", code(&step.tool), span(&shown));
     if shown != arguments {
         sentence.push_str("; the arguments are cut here");
     }
