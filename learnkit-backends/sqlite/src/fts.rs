@@ -52,9 +52,19 @@ pub(crate) fn index(connection: &Connection, row: i64, text: &SearchText) -> Out
         Some(_) => remove(connection, row)?,
         None => {}
     }
+    insert(connection, row, &columns)?;
+    Ok(true)
+}
+
+/// Indexes a record under a row that was just made, so that nothing is indexed under it yet.
+pub(crate) fn add(connection: &Connection, row: i64, text: &SearchText) -> Outcome<()> {
+    insert(connection, row, &Columns::of(text))
+}
+
+fn insert(connection: &Connection, row: i64, columns: &Columns) -> Outcome<()> {
     let values = params![row, columns.title, columns.tools, columns.body];
     connection.prepare_cached(INSERT)?.execute(values)?;
-    Ok(true)
+    Ok(())
 }
 
 /// Takes a record out of the index.

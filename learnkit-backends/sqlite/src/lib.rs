@@ -6,6 +6,7 @@
 mod connection;
 mod error;
 mod fts;
+mod load;
 mod migrate;
 mod near;
 mod records;

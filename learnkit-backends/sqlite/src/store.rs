@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use learnkit_core::backend::{
-    BackendInfo, Batch, Capabilities, Committed, Deletion, ExactQuery, Health, Made, MaintainedPage, MakeBatch,
-    MemoryBackend, Page, RunFilter, RunStore, ScanRequest, Scored, SearchQuery, Vacuumed,
+    BackendInfo, Batch, Capabilities, Committed, Deletion, ExactQuery, Health, LoadItems, Loaded, Made, MaintainedPage,
+    MakeBatch, MemoryBackend, OnExisting, Page, RunFilter, RunStore, ScanRequest, Scored, SearchQuery, Vacuumed,
 };
 use learnkit_core::lifecycle::MaintenancePlan;
 use learnkit_core::record::{Record, RecordId, RunId, Tenant};
@@ -19,7 +19,7 @@ use crate::connection::{Connections, Location};
 use crate::error::{Outcome, explain};
 use crate::near::Near;
 use crate::workers::{Workers, apart};
-use crate::{records, runs, search, upkeep};
+use crate::{load, records, runs, search, upkeep};
 
 /// Records and runs in one SQLite database.
 ///
@@ -224,6 +224,10 @@ impl MemoryBackend for SqliteStore {
     async fn health(&self) -> Result<Health> {
         let path = self.path();
         self.writer.run("health", move |connection| upkeep::health(connection, path.as_deref())).await
+    }
+
+    async fn load(&self, items: LoadItems, existing: OnExisting) -> Result<Loaded> {
+        self.write("load", move |connection| load::load(connection, items, existing)).await
     }
 }
 

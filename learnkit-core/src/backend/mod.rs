@@ -4,6 +4,7 @@
 //! calls them. `learnkit_core::testing::behaviour_suite!` checks every promise made here.
 
 mod capability;
+mod load;
 mod maintenance;
 mod query;
 mod upkeep;
@@ -15,6 +16,8 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 pub use capability::Capabilities;
+pub(crate) use load::Stored;
+pub use load::{Fate, LoadCounts, LoadItem, LoadItems, Loaded, OnExisting, same_record};
 pub use maintenance::{MaintainedPage, MaintenanceReport};
 pub use query::{
     AgentFilter, ExactQuery, Page, RecordFilter, RunFilter, ScanRequest, Scored, SearchQuery, SkippedRow, Visibility,
@@ -219,6 +222,22 @@ pub trait MemoryBackend: Debug + Send + Sync + 'static {
     /// `Unavailable` when the store is out of reach.
     async fn health(&self) -> Result<Health> {
         Ok(Health::default())
+    }
+
+    /// Loads many records and runs, as an import does: all of them are stored, or nothing.
+    ///
+    /// The items are pulled one after the other, so a store with a bulk path holds only one at a time.
+    /// An id that is stored with an equal content, revisions apart, is left as it is; with another
+    /// content it is kept or replaced as `existing` says. Of equal ids among the items the later one
+    /// meets the earlier one as stored. While it lasts, other writers of the store may have to wait.
+    ///
+    /// A store with [`Capabilities::runs`] overrides it; the default collects the records and makes one
+    /// commit, and refuses runs, which [`Store::load`] brings to the store that keeps them.
+    ///
+    /// # Errors
+    /// The first error among the items; else as for [`Self::commit`]. Nothing is stored then.
+    async fn load(&self, items: LoadItems, existing: OnExisting) -> Result<Loaded> {
+        load::by_commit(self, items, existing).await
     }
 }
 

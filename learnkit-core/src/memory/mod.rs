@@ -12,8 +12,9 @@ use async_trait::async_trait;
 
 use self::bm25::{Document, Ranking};
 use crate::backend::{
-    BackendInfo, Batch, Capabilities, Committed, Deletion, ExactQuery, Found, Made, MakeBatch, MemoryBackend, Page,
-    Put, RunFilter, RunStore, ScanRequest, Scored, SearchQuery, Store,
+    BackendInfo, Batch, Capabilities, Committed, Deletion, ExactQuery, Fate, Found, LoadItem, LoadItems, Loaded, Made,
+    MakeBatch, MemoryBackend, OnExisting, Page, Put, RunFilter, RunStore, ScanRequest, Scored, SearchQuery, Store,
+    same_record,
 };
 use crate::config::BackendUri;
 use crate::record::{Record, RecordId, RunId, Tenant};
@@ -147,6 +148,24 @@ impl Space {
         true
     }
 
+    fn load_record(&mut self, mut record: Record, existing: OnExisting) -> Fate {
+        let stored = self.records.get(&record.id).map(|entry| &entry.record);
+        let fate = stored.map_or(Fate::Added, |stored| existing.fate(same_record(stored, &mut record)));
+        if matches!(fate, Fate::Added | Fate::Replaced) {
+            record.revision = stored.map(|stored| stored.revision).unwrap_or_default().next();
+            self.insert(record);
+        }
+        fate
+    }
+
+    fn load_run(&mut self, run: StoredRun, existing: OnExisting) -> Fate {
+        let fate = self.runs.get(&run.id).map_or(Fate::Added, |stored| existing.fate(*stored == run));
+        if matches!(fate, Fate::Added | Fate::Replaced) {
+            self.runs.insert(run.id.clone(), run);
+        }
+        fate
+    }
+
     fn lookup(&self, query: &ExactQuery) -> Vec<Record> {
         let mut asked = BTreeSet::new();
         let keys = query.keys.iter().filter(|key| asked.insert(*key));
@@ -269,6 +288,28 @@ impl MemoryBackend for MemoryStore {
 
     async fn scan(&self, request: &ScanRequest) -> Result<Page<Record>> {
         Ok(self.read(&request.filter.tenant, |space| space.scan(request)))
+    }
+
+    async fn load(&self, items: LoadItems, existing: OnExisting) -> Result<Loaded> {
+        // Collected before the lock is taken: an iterator may wait for its input, or fail.
+        let items = items.collect::<Result<Vec<_>>>()?;
+        let mut state = self.state();
+        let mut loaded = Loaded::default();
+        for item in items {
+            match item {
+                LoadItem::Record(record) => {
+                    let id = record.id.clone();
+                    let space = state.0.entry(record.tenant.clone()).or_default();
+                    loaded.count_record(space.load_record(*record, existing), &id);
+                }
+                LoadItem::Run(run) => {
+                    let id = run.id.clone();
+                    let space = state.0.entry(run.tenant.clone()).or_default();
+                    loaded.count_run(space.load_run(*run, existing), &id);
+                }
+            }
+        }
+        Ok(loaded)
     }
 }
 

@@ -129,6 +129,17 @@ macro_rules! __behaviour_cases {
                 c8_every_record_ages_as_the_state_machine_says_and_only_once,
                 f70_maintenance_never_touches_another_tenant,
             }
+            loads Nothing {
+                d6_a_load_that_fails_anywhere_stores_nothing,
+                a_load_counts_what_is_new_equal_and_different,
+                a_loaded_record_is_found_at_every_door,
+                f70_a_load_never_meets_another_tenant,
+                of_equal_ids_in_one_load_the_later_meets_the_earlier,
+            }
+            loads_of_runs Runs {
+                d6_a_load_of_records_and_runs_is_all_or_nothing,
+                a_loaded_run_is_kept_or_replaced,
+            }
             runs Runs {
                 d21_a_run_reads_back_with_all_fields,
                 f23_a_run_is_stored_once,

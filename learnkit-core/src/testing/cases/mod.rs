@@ -5,6 +5,8 @@
 
 pub mod conditions;
 pub mod filters;
+pub mod loads;
+pub mod loads_of_runs;
 pub mod lookups;
 pub mod maintenance;
 pub mod records;
