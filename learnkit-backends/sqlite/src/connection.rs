@@ -15,7 +15,7 @@ use crate::error::{Fault, Outcome, explain};
 use crate::migrate::{check, migrate};
 
 /// How long a statement waits for another process.
-const BUSY: Duration = Duration::from_secs(5);
+pub(crate) const BUSY: Duration = Duration::from_secs(5);
 /// Statements kept prepared; more than the store has.
 const STATEMENTS: usize = 32;
 const READERS: usize = 2;

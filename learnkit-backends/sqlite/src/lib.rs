@@ -9,6 +9,7 @@ mod fts;
 mod load;
 mod migrate;
 mod near;
+mod older;
 mod records;
 mod row;
 mod runs;
@@ -17,6 +18,7 @@ mod store;
 mod upkeep;
 mod workers;
 
+pub use older::OlderDatabase;
 pub use store::SqliteStore;
 
 use learnkit_core::backend::Store;

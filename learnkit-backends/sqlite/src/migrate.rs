@@ -4,9 +4,10 @@ use learnkit_core::{Error, ErrorKind};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::error::Outcome;
+use crate::older::is_older;
 
 /// `LKIT`: marks the file as LearnKit's, so that no other program's database is ever changed.
-const APPLICATION_ID: i32 = 0x4C4B_4954;
+pub(crate) const APPLICATION_ID: i32 = 0x4C4B_4954;
 
 /// The schemas, oldest first; number n brings version n to n + 1. Released entries never change.
 const MIGRATIONS: &[&str] = &[include_str!("schema_v1.sql")];
@@ -17,7 +18,13 @@ pub(crate) fn check(connection: &Connection) -> Outcome<()> {
     let moment = connection.unchecked_transaction()?;
     let Marks { application, version } = Marks::of(&moment)?;
     let tables: i64 = moment.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0))?;
+    let is_older = is_older(&moment)?;
     drop(moment);
+    if is_older && application != APPLICATION_ID {
+        let message =
+            "the file is a database of the older LearnKit for Python; `learnkit import PATH` reads it into a new store";
+        return Err(Error::new(ErrorKind::Config, message).into());
+    }
     if application != APPLICATION_ID && (application != 0 || version != 0 || tables > 0) {
         let message = "the file is a SQLite database of another program; name another file";
         return Err(Error::new(ErrorKind::Config, message).into());
@@ -51,13 +58,13 @@ fn apply(connection: &mut Connection, migrations: &[&str]) -> Outcome<()> {
 
 /// What a database says it is, as it was at one moment: hence the transaction.
 #[derive(Debug, PartialEq, Eq)]
-struct Marks {
-    application: i32,
+pub(crate) struct Marks {
+    pub(crate) application: i32,
     version: usize,
 }
 
 impl Marks {
-    fn of(moment: &Transaction<'_>) -> Outcome<Self> {
+    pub(crate) fn of(moment: &Transaction<'_>) -> Outcome<Self> {
         let application = moment.pragma_query_value(None, "application_id", |row| row.get(0))?;
         let version: i64 = moment.pragma_query_value(None, "user_version", |row| row.get(0))?;
         // A negative version is nobody's; it is refused as too new.

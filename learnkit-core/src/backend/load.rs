@@ -305,13 +305,13 @@ mod tests {
         use crate::MemoryStore;
         use crate::backend::{Capabilities, Store};
 
-        async fn apart() -> Store {
+        fn apart() -> Store {
             let runs = Store::of(MemoryStore::new()).runs;
             Store { records: std::sync::Arc::new(Plain::default()), runs }
         }
 
         crate::testing::behaviour_suite! {
-            backend: apart(),
+            backend: async { apart() },
             capabilities: Capabilities { runs: false, ..MemoryStore::CAPABILITIES },
         }
     }

@@ -22,6 +22,7 @@ mod retention;
 mod run;
 mod session;
 mod skills;
+mod transfer;
 
 use std::collections::BTreeSet;
 use std::future::Future;
