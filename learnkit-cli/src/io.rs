@@ -1,13 +1,13 @@
 //! The world of a command: its streams, its terminal and its environment.
 
 use std::fmt;
-use std::io::{BufRead, BufWriter, IsTerminal as _, Write};
+use std::io::{BufRead, BufReader, BufWriter, IsTerminal as _, Write};
 use std::path::PathBuf;
 
 /// What a command reads from and writes to; tests bring their own.
 pub struct Io<'a> {
     /// Where input comes from.
-    pub stdin: Box<dyn BufRead + 'a>,
+    pub stdin: Box<dyn BufRead + Send + 'a>,
     /// Where results go.
     pub stdout: Box<dyn Write + 'a>,
     /// Where errors, notes and progress go.
@@ -44,7 +44,7 @@ impl Io<'static> {
             width: terminal_size::terminal_size().map(|(width, _)| width.0),
         };
         Self {
-            stdin: Box::new(std::io::stdin().lock()),
+            stdin: Box::new(BufReader::new(std::io::stdin())),
             stdout: Box::new(BufWriter::new(stdout.lock())),
             stderr: Box::new(std::io::stderr()),
             terminal,

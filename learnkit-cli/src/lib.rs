@@ -6,11 +6,13 @@
 mod args;
 mod cmd;
 mod failure;
+mod input;
 mod io;
 mod memory;
 mod output;
 mod skills;
 mod source;
+mod target;
 mod text;
 
 use std::ffi::OsString;
@@ -33,7 +35,7 @@ const HELP_WIDTH: usize = 100;
 
 /// Everything a command works with.
 pub(crate) struct Context<'a> {
-    pub(crate) stdin: Box<dyn BufRead + 'a>,
+    pub(crate) stdin: Box<dyn BufRead + Send + 'a>,
     pub(crate) out: Output<'a>,
     pub(crate) variable: Variable<'a>,
     pub(crate) folder: PathBuf,
@@ -78,7 +80,8 @@ pub fn run(args: impl IntoIterator<Item = impl Into<OsString>>, io: Io<'_>) -> E
 /// Reads the command line; help is wrapped for the terminal at hand, not for one that clap finds.
 fn parse(args: Vec<OsString>, terminal: Terminal) -> Result<Cli, clap::Error> {
     let width = terminal.width.map_or(HELP_WIDTH, usize::from).min(HELP_WIDTH);
-    Cli::from_arg_matches(&Cli::command().term_width(width).try_get_matches_from(args)?)
+    let matches = Cli::command().term_width(width).try_get_matches_from(args)?;
+    Cli::from_arg_matches(&matches)
 }
 
 /// Runs the command on a runtime of its own.

@@ -1,7 +1,9 @@
 //! From arguments to a memory: which store, whose, and what a task is there.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
+use learnkit::backend::Store;
 use learnkit::config::{BackendUri, Config, ConfigFile, Layers};
 use learnkit::registry::{OpenMode, available_backends};
 use learnkit::{Error, ErrorKind, LearnKit, Task, get_backend};
@@ -49,7 +51,7 @@ pub(crate) async fn open(context: &Context<'_>, identity: Option<&IdentityArgs>,
     get_backend(&uri).map_err(|error| unlinked(error, &uri))?;
     let store = match learnkit::open_store(&uri, mode).await {
         Err(error) if error.kind() == ErrorKind::NotFound && mode == OpenMode::ExistingOnly => {
-            return Err(missing(error));
+            return Err(missing(error, context));
         }
         other => other?,
     };
@@ -57,6 +59,23 @@ pub(crate) async fn open(context: &Context<'_>, identity: Option<&IdentityArgs>,
     if identity.is_none() {
         (config.scope, config.team, config.agent) = (None, None, None);
     }
+    Ok(LearnKit::builder().config(config).store(store).build().await?)
+}
+
+/// Opens the store for one identity where there is one.
+pub(crate) async fn open_if_there(context: &Context<'_>, identity: &IdentityArgs) -> Outcome<Option<LearnKit>> {
+    let uri = uri(&layers(context, Some(identity))?)?;
+    match open(context, Some(identity), OpenMode::ExistingOnly).await {
+        Ok(memory) => Ok(Some(memory)),
+        // A backend that is not linked is not found either.
+        Err(Failure::Failed(error)) if error.kind() == ErrorKind::NotFound && get_backend(&uri).is_ok() => Ok(None),
+        Err(failure) => Err(failure),
+    }
+}
+
+/// The memory of an opened store for one identity.
+pub(crate) async fn of_store(context: &Context<'_>, identity: &IdentityArgs, store: Store) -> Outcome<LearnKit> {
+    let config = layers(context, Some(identity))?.values().clone();
     Ok(LearnKit::builder().config(config).store(store).build().await?)
 }
 
@@ -70,9 +89,22 @@ fn unlinked(error: Error, uri: &BackendUri) -> Failure {
     Error::new(ErrorKind::NotFound, message).into()
 }
 
-fn missing(error: Error) -> Failure {
+fn missing(error: Error, context: &Context<'_>) -> Failure {
     let message = "no memory to open; `learnkit learn PATH` makes one, --backend names another";
+    let message = match older_database(context) {
+        Some(path) => {
+            let path = path.display();
+            format!("{message}, and `learnkit import {path}` takes over what an older LearnKit left")
+        }
+        None => message.to_owned(),
+    };
     Error::new(ErrorKind::NotFound, message).with_source(error).into()
+}
+
+/// The database that the older LearnKit for Python makes unless it is told another place.
+fn older_database(context: &Context<'_>) -> Option<PathBuf> {
+    let home = (context.variable)("HOME").filter(|home| !home.is_empty())?;
+    Some(Path::new(&home).join(".learnkit").join("memory.db")).filter(|path| path.is_file())
 }
 
 /// A task in words, or a template where parameters are declared.

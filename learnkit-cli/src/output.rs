@@ -62,6 +62,11 @@ impl<'a> Output<'a> {
         self.closed
     }
 
+    /// The standard output as it is, for what is no text for people.
+    pub(crate) fn writer(&mut self) -> impl Write {
+        Raw(self)
+    }
+
     /// Prints a line as it is.
     pub(crate) fn line(&mut self, line: impl Display) -> Result<(), Error> {
         let written = if self.closed { Ok(()) } else { writeln!(self.stdout, "{line}") };
@@ -161,6 +166,30 @@ impl<'a> Output<'a> {
             }
             Ok(()) => Ok(()),
         }
+    }
+}
+
+/// The standard output, which remembers that its reader hung up.
+struct Raw<'a, 'b>(&'a mut Output<'b>);
+
+impl Raw<'_, '_> {
+    fn noticed<T>(&mut self, written: std::io::Result<T>) -> std::io::Result<T> {
+        if let Err(error) = &written {
+            self.0.closed |= error.kind() == IoKind::BrokenPipe;
+        }
+        written
+    }
+}
+
+impl Write for Raw<'_, '_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let written = self.0.stdout.write(bytes);
+        self.noticed(written)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        let flushed = self.0.stdout.flush();
+        self.noticed(flushed)
     }
 }
 

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use flate2::bufread::MultiGzDecoder;
 use learnkit::{Error, ErrorKind, Result};
 
+/// The first bytes of a SQLite database.
+pub(crate) const SQLITE: &[u8] = b"SQLite format 3\0";
 /// The first bytes of gzip data.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// The files of a folder that are read.
@@ -98,7 +100,7 @@ pub(crate) fn open(path: &Path) -> Result<File> {
 ///
 /// # Errors
 /// `Unavailable` or another kind when the first bytes cannot be read.
-pub(crate) fn unpacked<'a>(mut input: impl Read + 'a, name: &str) -> Result<Box<dyn BufRead + 'a>> {
+pub(crate) fn unpacked<'a>(mut input: impl Read + Send + 'a, name: &str) -> Result<Box<dyn BufRead + Send + 'a>> {
     let mut head = Vec::with_capacity(GZIP.len());
     let read = input.by_ref().take(GZIP.len() as u64).read_to_end(&mut head);
     read.map_err(|error| unreadable(Path::new(name), error))?;

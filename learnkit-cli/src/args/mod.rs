@@ -5,6 +5,7 @@ mod records;
 mod runs;
 mod setup;
 mod skills;
+mod transfer;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,11 +20,12 @@ pub(crate) use self::records::{AddCommand, RecordsArgs, RecordsCommand};
 pub(crate) use self::runs::{ReportedOutcome, RunsArgs, RunsCommand};
 pub(crate) use self::setup::{CompletionsArgs, ConfigArgs, ConfigCommand, LinkedArgs, ManArgs};
 pub(crate) use self::skills::{ExportArgs, ImportArgs, LeastStatus, SkillFormat, SkillsArgs, SkillsCommand, WhoseArgs};
+pub(crate) use self::transfer::{ExportMemoryArgs, ImportMemoryArgs};
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 it worked, 1 it failed, 2 the command line is wrong.
 With --json an error is also an object {\"error\": {\"kind\", \"message\"}} on stdout.
-A store is made by `learn`, `records add` and `skills import`; others open what is there.
+A store is made by `learn`, `import`, `records add` and `skills import`; others open what is there.
 A flag stands over its LEARNKIT_* variable, that over learnkit.toml; see `config show --origin`.
 NO_COLOR switches colours off.
 
@@ -126,6 +128,8 @@ pub(crate) enum Command {
     Records(RecordsArgs),
     Runs(RunsArgs),
     Skills(SkillsArgs),
+    Export(ExportMemoryArgs),
+    Import(ImportMemoryArgs),
     Maintain(MaintainArgs),
     Doctor(DoctorArgs),
     Vacuum(VacuumArgs),

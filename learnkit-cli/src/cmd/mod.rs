@@ -4,8 +4,10 @@ mod add;
 mod completions;
 mod config;
 mod doctor;
+mod export;
 mod export_skills;
 mod forget;
+mod import;
 mod import_skills;
 mod inspect;
 mod key;
@@ -30,7 +32,7 @@ use crate::args::{Command, SkillsCommand};
 use crate::failure::Outcome;
 use crate::output::Output;
 
-/// Commands other than `learn`, `records add` and `skills import` only open what is there.
+/// Commands other than `learn`, `import`, `records add` and `skills import` only open what is there.
 const EXISTING: OpenMode = OpenMode::ExistingOnly;
 
 /// Runs a command.
@@ -41,6 +43,8 @@ pub(crate) async fn run(command: &Command, context: &mut Context<'_>) -> Outcome
         Command::Key(args) => key::run(args, context),
         Command::Records(args) => records::run(args, context).await,
         Command::Runs(args) => runs::run(args, context).await,
+        Command::Export(args) => export::run(args, context).await,
+        Command::Import(args) => import::run(args, context).await,
         Command::Maintain(args) => maintain::run(args, context).await,
         Command::Skills(args) => match &args.command {
             SkillsCommand::Export(export) => export_skills::run(export, &args.whose, context).await,

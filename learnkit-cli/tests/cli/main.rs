@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test, as the tests themselves do")]
 
 mod adding;
+mod exporting;
+mod importing;
 mod learning;
 mod looking;
 mod program;

@@ -28,6 +28,8 @@ fn d20_only_learning_and_adding_make_a_database() {
         &["learn", "./missing.json"],
         &["skills", "export", "--out", "./out"],
         &["skills", "import", "./missing"],
+        &["export", "./missing.jsonl"],
+        &["import", "./missing.jsonl"],
     ] {
         let ran = shell.run(&[args, &["--json"]].concat());
         assert_eq!(ran.code, 1, "{args:?}: {ran:?}");
@@ -79,6 +81,9 @@ fn a_wrong_command_line_is_one_line_and_exit_code_2() {
         &["records", "add", "fact", "x", "--param", "t=1"],
         &["runs", "report", "maybe", "run_x"],
         &["runs", "delete"],
+        &["export"],
+        &["export", "./x", "--kind", "skil"],
+        &["import"],
     ] {
         let ran = shell.run(args);
         assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{args:?}: {ran:?}");
