@@ -145,6 +145,20 @@ impl Json {
         leaves
     }
 
+    /// Visits the text of every scalar in the order of [`Self::leaves`], without working out places.
+    pub(crate) fn each_scalar(&self, visit: &mut impl FnMut(&str)) {
+        match self {
+            Self::List(items) => items.iter().for_each(|item| item.each_scalar(visit)),
+            Self::Object(fields) => fields.values().for_each(|value| value.each_scalar(visit)),
+            Self::Number(text) => visit(text),
+            Self::Text(text) => match Self::opened(text) {
+                Some(inner) => inner.each_scalar(visit),
+                None => visit(text),
+            },
+            Self::Null | Self::Bool(_) => {}
+        }
+    }
+
     /// The length of every list, by its path with `*` for list positions.
     pub(crate) fn list_lengths(&self) -> Vec<(String, usize)> {
         let mut lengths = Vec::new();
@@ -325,6 +339,17 @@ mod tests {
     #[test]
     fn f46_a_lone_surrogate_escape_is_refused() {
         assert!(Json::parse(r#""\ud83d""#).is_err());
+    }
+
+    #[test]
+    fn scalars_come_in_the_order_of_leaves() {
+        let json = r#"{"b": [1, "x", [], {"c": null, "a": true}], "a": "[{\"id\": 7}, \"y\"]", "": "{no json"}"#;
+        let json = Json::parse(json).unwrap();
+        let mut scalars = Vec::new();
+        json.each_scalar(&mut |text| scalars.push(text.to_owned()));
+        let leaves = json.leaves();
+        assert_eq!(scalars, leaves.iter().filter_map(|leaf| leaf.value.scalar_text()).collect::<Vec<_>>());
+        assert_eq!(scalars, ["{no json", "7", "y", "1", "x"]);
     }
 
     #[test]

@@ -26,12 +26,27 @@ const STOP_WORDS: [&str; 48] = [
 /// assert_eq!(terms("用户API"), ["用", "户", "用户", "api"]);
 /// ```
 pub fn terms(text: &str) -> Vec<String> {
-    let folded: String = text.nfkc().flat_map(char::to_lowercase).collect();
     let mut terms = Vec::new();
-    for chunk in folded.split(|char: char| char.is_whitespace() || char.is_control()) {
-        push_chunk(&mut terms, chunk);
-    }
+    each_term(text, &mut |term| terms.push(term.to_owned()));
     terms
+}
+
+/// The [`terms`] of a text joined by spaces, as an index takes them: no term holds a space.
+pub fn joined_terms(text: &str) -> String {
+    let mut joined = String::with_capacity(text.len());
+    each_term(text, &mut |term| {
+        if !joined.is_empty() {
+            joined.push(' ');
+        }
+        joined.push_str(term);
+    });
+    joined
+}
+
+fn each_term(text: &str, visit: &mut impl FnMut(&str)) {
+    for chunk in folded(text).split(|char: char| char.is_whitespace() || char.is_control()) {
+        visit_chunk(chunk, visit);
+    }
 }
 
 /// The distinct terms of a query without stop-words, at most [`MAX_QUERY_TERMS`]; a query of
@@ -84,45 +99,54 @@ pub fn is_stop_word(term: &str) -> bool {
     STOP_WORDS.contains(&term)
 }
 
+/// The text with case folded and compatibility forms unified, which for ASCII is only the case.
+fn folded(text: &str) -> String {
+    if text.is_ascii() { text.to_ascii_lowercase() } else { text.nfkc().flat_map(char::to_lowercase).collect() }
+}
+
 /// A chunk without spaces: split at script borders, then into compounds and their parts.
-fn push_chunk(terms: &mut Vec<String>, chunk: &str) {
+fn visit_chunk(chunk: &str, visit: &mut impl FnMut(&str)) {
     let mut rest = chunk;
     while let Some(first) = rest.chars().next() {
         let unspaced = is_unspaced(first);
         let end = rest.find(|char| is_unspaced(char) != unspaced).unwrap_or(rest.len());
         let (run, tail) = rest.split_at(end);
         if unspaced {
-            push_unspaced(terms, run);
+            visit_unspaced(run, visit);
         } else {
-            push_compound(terms, run);
+            visit_compound(run, visit);
         }
         rest = tail;
     }
 }
 
-fn push_unspaced(terms: &mut Vec<String>, run: &str) {
-    let chars: Vec<char> = run.chars().collect();
-    terms.extend(chars.iter().map(char::to_string));
-    terms.extend(chars.windows(2).map(|pair| pair.iter().collect::<String>()));
+fn visit_unspaced(run: &str, visit: &mut impl FnMut(&str)) {
+    let starts = || run.char_indices().map(|(start, _)| start);
+    // Where the character after one ends; those after the last end where the run does.
+    let ends = |after: usize| starts().skip(after).chain(std::iter::repeat(run.len()));
+    starts().zip(ends(1)).filter_map(|(start, end)| run.get(start..end)).for_each(&mut *visit);
+    let pairs = run.chars().count().saturating_sub(1);
+    starts().zip(ends(2)).take(pairs).filter_map(|(start, end)| run.get(start..end)).for_each(visit);
 }
 
-fn push_compound(terms: &mut Vec<String>, run: &str) {
+fn visit_compound(run: &str, visit: &mut impl FnMut(&str)) {
     // Sentence marks and brackets around a word are not part of it; `+` and `#` are (`C++`, `C#`).
     let trimmed = run
         .trim_start_matches(|char: char| !is_word(char) && !matches!(char, '#' | '@' | '$' | '.' | '-'))
         .trim_end_matches(|char: char| !is_word(char) && !matches!(char, '+' | '#'));
-    let parts: Vec<&str> = trimmed.split(|char: char| !is_word(char)).filter(|part| !part.is_empty()).collect();
-    if parts.is_empty() {
-        return;
+    let parts = || trimmed.split(|char: char| !is_word(char)).filter(|part| !part.is_empty());
+    match parts().next() {
+        None => {}
+        Some(only) if only == trimmed => visit(trimmed),
+        Some(_) => {
+            visit(trimmed);
+            parts().for_each(visit);
+        }
     }
-    if parts.as_slice() != [trimmed] {
-        terms.push(trimmed.to_owned());
-    }
-    terms.extend(parts.into_iter().map(str::to_owned));
 }
 
 fn is_word(char: char) -> bool {
-    char.is_alphanumeric() || is_mark(char)
+    char.is_alphanumeric() || (!char.is_ascii() && is_mark(char))
 }
 
 /// Combining marks that stay inside words (Arabic vowel signs, Devanagari matras and the like).
@@ -132,7 +156,9 @@ fn is_mark(char: char) -> bool {
 
 /// Scripts that write words without spaces.
 fn is_unspaced(char: char) -> bool {
-    matches!(char,
+    // Most text is below all of them.
+    char >= '\u{0E00}'
+        && matches!(char,
         '\u{0E00}'..='\u{0EFF}'      // Thai, Lao
         | '\u{1000}'..='\u{109F}'    // Myanmar
         | '\u{1780}'..='\u{17FF}'    // Khmer
@@ -156,6 +182,15 @@ mod tests {
         assert!(terms("删除用户张三").contains(&"用户".to_owned()));
         assert_eq!(query_terms("张三"), ["张", "三", "张三"]);
         assert!(terms("部署API服务").contains(&"api".to_owned()));
+    }
+
+    #[test]
+    fn joined_terms_are_the_terms() {
+        for text in ["Use C++ in foo-bar", "用户API 部署", "ลบผู้ใช้ ﬁne Ⅷ", "x", "", "删", "…", "user@a.example, «да»"]
+        {
+            assert_eq!(joined_terms(text), terms(text).join(" "), "{text}");
+        }
+        assert_eq!(terms("用户API、张三"), ["用", "户", "用户", "api", "张", "三", "张三"]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The full-text index: text becomes terms, and a query becomes quoted terms, here and nowhere else.
 
 use learnkit_core::record::SearchText;
-use learnkit_core::text::terms;
+use learnkit_core::text::joined_terms;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::error::Outcome;
@@ -34,8 +34,7 @@ struct Columns {
 
 impl Columns {
     fn of(text: &SearchText) -> Self {
-        let joined = |text: &str| terms(text).join(" ");
-        Self { title: joined(&text.title), tools: joined(&text.tools), body: joined(&text.body) }
+        Self { title: joined_terms(&text.title), tools: joined_terms(&text.tools), body: joined_terms(&text.body) }
     }
 }
 

@@ -10,7 +10,7 @@ use learnkit_core::backend::{
 };
 use learnkit_core::lifecycle::{self, MaintenancePlan};
 use learnkit_core::record::{Record, RecordId, Revision, SCHEMA_VERSION, Tenant};
-use rusqlite::{Connection, OptionalExtension as _, Row, named_params};
+use rusqlite::{Connection, OptionalExtension as _, Row, named_params, params};
 
 use crate::error::{Fault, Outcome};
 use crate::fts;
@@ -48,8 +48,7 @@ pub(crate) fn write(connection: &Connection, record: &Record) -> Outcome<i64> {
     let mut statement = connection.prepare_cached(
         "INSERT INTO records (tenant, id, revision, kind, scope, agent, status, confidence, expires, task_key,
             canonical, body)
-         VALUES (:tenant, :id, :revision, :kind, :scope, :agent, :status, :confidence, :expires, :task_key,
-            :canonical, :body)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
          ON CONFLICT (tenant, id) DO UPDATE SET revision = excluded.revision, kind = excluded.kind,
             scope = excluded.scope, agent = excluded.agent, status = excluded.status,
             confidence = excluded.confidence, expires = excluded.expires, task_key = excluded.task_key,
@@ -69,34 +68,30 @@ pub(crate) fn insert(connection: &Connection, record: &Record) -> Outcome<Option
     let mut statement = connection.prepare_cached(
         "INSERT INTO records (tenant, id, revision, kind, scope, agent, status, confidence, expires, task_key,
             canonical, body)
-         VALUES (:tenant, :id, :revision, :kind, :scope, :agent, :status, :confidence, :expires, :task_key,
-            :canonical, :body)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
          ON CONFLICT (tenant, id) DO NOTHING",
     )?;
     bind(&mut statement, record)?;
     Ok((statement.raw_execute()? > 0).then(|| connection.last_insert_rowid()))
 }
 
-/// Binds every column by its name.
+/// Binds every column, in the order in which both statements name them.
 fn bind(statement: &mut rusqlite::Statement<'_>, record: &Record) -> Outcome<()> {
-    let values = named_params! {
-        ":tenant": record.tenant.as_str(),
-        ":id": record.id.as_str(),
-        ":revision": record.revision.0,
-        ":kind": record.kind().as_str(),
-        ":scope": record.scope.to_string(),
-        ":agent": record.agent.as_str(),
-        ":status": record.status.as_str(),
-        ":confidence": record.confidence.get(),
-        ":expires": record.expires.map(nanoseconds),
-        ":task_key": record.task.as_ref().map(|task| task.key.as_str()),
-        ":canonical": record.task.as_ref().map(|task| task.canonical.as_str()),
-        ":body": encode(record)?,
-    };
-    for (name, value) in values {
-        let index = statement
-            .parameter_index(name)?
-            .ok_or_else(|| rusqlite::Error::InvalidParameterName((*name).to_owned()))?;
+    let values = params![
+        record.tenant.as_str(),
+        record.id.as_str(),
+        record.revision.0,
+        record.kind().as_str(),
+        record.scope.to_string(),
+        record.agent.as_str(),
+        record.status.as_str(),
+        record.confidence.get(),
+        record.expires.map(nanoseconds),
+        record.task.as_ref().map(|task| task.key.as_str()),
+        record.task.as_ref().map(|task| task.canonical.as_str()),
+        encode(record)?,
+    ];
+    for (index, value) in (1..).zip(values) {
         statement.raw_bind_parameter(index, value)?;
     }
     Ok(())

@@ -23,6 +23,9 @@ use crate::record::RunId;
 use crate::run::{Arguments, StoredOutput};
 use crate::tool::EffectClass;
 
+/// Longer values are no words.
+const MAX_WORD_BYTES: usize = 64;
+
 /// A path through decision points: the calls that solved a task, in order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -117,17 +120,16 @@ impl Procedure {
 
     /// The argument values that are words, for search.
     pub(crate) fn argument_words(&self) -> String {
-        let mut words = Vec::new();
-        for step in &self.steps {
-            let leaves = step.arguments.json().map(|json| json.leaves()).unwrap_or_default();
-            words.extend(
-                leaves
-                    .iter()
-                    .filter_map(|leaf| leaf.value.scalar_text())
-                    .filter(|text| text.len() <= 64)
-                    .map(str::to_owned),
-            );
+        let mut words = String::new();
+        for json in self.steps.iter().filter_map(|step| step.arguments.json().ok()) {
+            json.each_scalar(&mut |text| {
+                if text.len() <= MAX_WORD_BYTES {
+                    words.push_str(text);
+                    words.push(' ');
+                }
+            });
         }
-        words.join(" ")
+        words.truncate(words.trim_end_matches(' ').len());
+        words
     }
 }
