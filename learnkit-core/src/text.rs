@@ -156,7 +156,9 @@ fn is_mark(char: char) -> bool {
 
 /// Scripts that write words without spaces.
 fn is_unspaced(char: char) -> bool {
-    matches!(char,
+    // Most text is below all of them.
+    char >= '\u{0E00}'
+        && matches!(char,
         '\u{0E00}'..='\u{0EFF}'      // Thai, Lao
         | '\u{1000}'..='\u{109F}'    // Myanmar
         | '\u{1780}'..='\u{17FF}'    // Khmer
