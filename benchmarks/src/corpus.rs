@@ -1,12 +1,8 @@
-//! Made-up records and tasks with the statistics of real ones: words by Zipf's law, 17-word tasks.
+//! Made-up texts with the statistics of real ones: words by Zipf's law, 17-word tasks.
 //!
 //! The same number always gives the same text, so every run measures the same data.
 
-use learnkit::procedure::{Distilled, Source, distil};
-use learnkit::record::{Content, Origin, Provenance, Record, RecordId, RunId, Skill, TaskLink};
-use learnkit::run::{STORED_RESULT_BYTES, ToolTracker};
-use learnkit::{BoxError, LearnKit, SystemClock, Task};
-use serde_json::json;
+use learnkit::Task;
 
 /// Distinct words that say something.
 const VOCABULARY: f64 = 50_000.0;
@@ -104,55 +100,9 @@ pub(crate) fn query(n: usize) -> String {
     sentence(&words, &mut random)
 }
 
-/// Makes records for one memory.
-#[derive(Debug)]
-pub(crate) struct Corpus<'a> {
-    memory: &'a LearnKit,
-    pattern: Record,
-}
-
-impl<'a> Corpus<'a> {
-    /// A procedure of three calls, distilled as the engine does it, is the pattern of every record.
-    pub(crate) fn of(memory: &'a LearnKit) -> Result<Self, BoxError> {
-        let tracker = ToolTracker::new(std::sync::Arc::new(SystemClock));
-        tracker.record("query", json!({"table": "users"}), json!([{"name": "Ann", "active": true}]));
-        tracker.record("format", json!({"fmt": "csv"}), "name\nAnn\n");
-        tracker.record("send_mail", json!({"to": "owner@example.org"}), json!({"queued": true}));
-        let run = RunId::fresh();
-        let calls = tracker.calls();
-        let task = task(0);
-        let source = Source {
-            task: task.text(),
-            parameters: task.parameters(),
-            calls: &calls,
-            answer: Some("The report is on its way."),
-            run: &run,
-            stored_result_bytes: STORED_RESULT_BYTES,
-        };
-        let Distilled::Procedure(procedure) = distil(&source) else { return Err("nothing was distilled".into()) };
-        let origin = Origin {
-            tenant: memory.tenant().clone(),
-            scope: memory.reader().scope.clone(),
-            agent: memory.agent().clone(),
-            provenance: Provenance { author: "benchmark".to_owned(), run: Some(run), model: None },
-            at: jiff::Timestamp::now(),
-        };
-        let content = Content::Skill(Skill::of_procedure(*procedure));
-        Ok(Self { memory, pattern: Record::new(RecordId::new("skill_pattern")?, origin, content) })
-    }
-
-    /// Record `n`, about 2.4 KB of JSON: the procedure of task `n`.
-    pub(crate) fn record(&self, n: usize) -> Result<Record, BoxError> {
-        let task = task(n);
-        let mut random = Random::of("body", n);
-        let mut record = self.pattern.clone();
-        record.id = RecordId::new(format!("skill_{n:09}"))?;
-        if let Content::Skill(skill) = &mut record.content {
-            task.text().clone_into(&mut skill.trigger);
-            let words: Vec<String> = (0..BODY_WORDS).map(|_| random.word()).collect();
-            skill.steps = words.chunks(TASK_WORDS).map(|words| sentence(words, &mut random)).collect();
-        }
-        record.task = Some(TaskLink { key: self.memory.key(&task), canonical: task.canonical() });
-        Ok(record)
-    }
+/// Sentences of 80 words in sum that belong to record `n` beside its task.
+pub(crate) fn steps(n: usize) -> Vec<String> {
+    let mut random = Random::of("body", n);
+    let words: Vec<String> = (0..BODY_WORDS).map(|_| random.word()).collect();
+    words.chunks(TASK_WORDS).map(|words| sentence(words, &mut random)).collect()
 }

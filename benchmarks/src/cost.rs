@@ -4,23 +4,22 @@
 mod floor;
 mod report;
 
-use std::path::{Path, PathBuf};
+use std::io::Cursor;
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
-use learnkit::backend::{AgentFilter, Batch, ExactQuery, Put, PutMode};
-use learnkit::config::Settings;
+use learnkit::backend::{ExactQuery, PutMode};
 use learnkit::engine::{Decision, SessionOptions, View};
-use learnkit::record::Record;
-use learnkit::retrieve::RetrievalRequest;
+use learnkit::portable::{ExportSelection, Import, ImportOptions};
 use learnkit::run::ToolTracker;
-use learnkit::{BoxError, Clock, LearnKit, SystemClock, Task};
+use learnkit::{BoxError, LearnKit, SystemClock, Task};
 use serde_json::json;
 
 use self::floor::Floor;
 pub(crate) use self::report::Row;
-use crate::corpus::{self, Corpus};
+use crate::fixture::{self, Records, Still};
 use crate::meter::{Cost, Meter};
+use crate::{corpus, process};
 
 /// Each figure is the best of so many rounds, because other work on the machine only adds.
 const ROUNDS: usize = 5;
@@ -30,6 +29,8 @@ const READS: usize = 2_000;
 const SEARCHES: usize = 100;
 /// Records that a search for a playbook of eight asks for.
 const CANDIDATES: usize = 16;
+/// Records of an import.
+const IMPORTED: usize = 10_000;
 /// Stores beyond are only read, because writing to each takes minutes.
 const WRITTEN: usize = 100_000;
 
@@ -56,7 +57,9 @@ pub fn parse_sizes(text: &str) -> Result<Vec<usize>, BoxError> {
 
 /// Measures and prints.
 pub async fn run(options: &Options) -> Result<(), BoxError> {
-    let mut rows = vec![tracked_call()];
+    let mut rows = process::rows().await?;
+    rows.push(tracked_call());
+    rows.push(import().await?);
     for &n in &options.sizes {
         rows.extend(Bench::fill(n).await?.rows().await?);
     }
@@ -69,6 +72,8 @@ struct Bench {
     memory: LearnKit,
     path: PathBuf,
     n: usize,
+    /// The time at which its clock stands.
+    at: jiff::Timestamp,
     _folder: tempfile::TempDir,
 }
 
@@ -84,14 +89,10 @@ impl Bench {
         eprintln!("filling a store with {n} records");
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("cost.db");
-        let memory = open(&path).await?;
-        let corpus = Corpus::of(&memory)?;
-        for chunk in (0..n).collect::<Vec<_>>().chunks(1_000) {
-            let puts = chunk.iter().map(|&n| Ok(Put { record: corpus.record(n)?, mode: PutMode::Create }));
-            let puts = puts.collect::<Result<Vec<_>, BoxError>>()?;
-            memory.store().records.commit(&Batch { puts, run: None }).await?;
-        }
-        Ok(Self { memory, path, n, _folder: folder })
+        let at = jiff::Timestamp::now();
+        let memory = fixture::open(&format!("sqlite:{}", path.display()), at).await?;
+        fixture::fill(&memory, n, at).await?;
+        Ok(Self { memory, path, n, at, _folder: folder })
     }
 
     async fn rows(&self) -> Result<Vec<Row>, BoxError> {
@@ -162,8 +163,8 @@ impl Bench {
         let (mut search, mut prepare, mut plain): (Option<Best>, Option<Best>, Option<Best>) = (None, None, None);
         for round in 0..ROUNDS {
             let picks = self.picks(round, SEARCHES);
-            let texts: Vec<String> = picks.into_iter().map(corpus::query).collect();
-            let ours = self.search(&texts).await?;
+            let texts: Vec<String> = picks.iter().map(|&n| corpus::query(n)).collect();
+            let ours = self.search(&picks).await?;
             better(&mut search, ours, floor.search(&texts)?);
             better(&mut prepare, self.prepare(&texts).await?, ours);
             better(&mut plain, ours, floor.search_of_every_term(&texts)?);
@@ -173,23 +174,13 @@ impl Bench {
     }
 
     /// The search behind a playbook.
-    async fn search(&self, texts: &[String]) -> Result<Cost, BoxError> {
-        let request = |text: &String| RetrievalRequest {
-            text: text.clone(),
-            domains: std::collections::BTreeMap::new(),
-            tenant: self.memory.tenant().clone(),
-            reader: self.memory.reader().clone(),
-            agent: self.memory.agent().clone(),
-            agents: AgentFilter::Only(self.memory.agent().clone()),
-            now: jiff::Timestamp::now(),
-            limit: CANDIDATES,
-        };
-        let queries: Vec<_> = texts.iter().map(|text| request(text).search(CANDIDATES)).collect();
+    async fn search(&self, picks: &[usize]) -> Result<Cost, BoxError> {
+        let queries: Vec<_> = picks.iter().map(|&n| fixture::query(&self.memory, n, self.at)).collect();
         let meter = Meter::start();
         for query in &queries {
             std::hint::black_box(self.memory.store().records.search(query).await?);
         }
-        Ok(meter.per(texts.len()))
+        Ok(meter.per(picks.len()))
     }
 
     /// From a task that is not known to its playbook.
@@ -204,14 +195,12 @@ impl Bench {
 
     /// One record, committed and synced.
     async fn puts(&self, floor: &Floor<'_>) -> Result<Row, BoxError> {
-        let corpus = Corpus::of(&self.memory)?;
+        let records = Records::of(&self.memory, self.at)?;
         let mut best = None;
         for round in 0..ROUNDS {
             let first = self.n + round * 2 * SEARCHES;
-            let raw: Vec<Record> = (first..first + SEARCHES).map(|n| corpus.record(n)).collect::<Result<_, _>>()?;
-            let raw = floor.puts(&raw)?;
-            let ours = (first + SEARCHES..first + 2 * SEARCHES).map(|n| corpus.record(n));
-            let ours: Vec<Record> = ours.collect::<Result<_, _>>()?;
+            let raw = floor.puts(&records.records(first..first + SEARCHES)?)?;
+            let ours = records.records(first + SEARCHES..first + 2 * SEARCHES)?;
             let meter = Meter::start();
             for record in &ours {
                 self.memory.store().records.put(record, PutMode::Create).await?;
@@ -226,8 +215,9 @@ impl Bench {
         let copy = self.path.with_extension("copy");
         let floor = floor::decay(&self.path, &copy)?;
         std::fs::remove_file(&copy)?;
-        let later = LearnKit::builder().store(self.memory.store().clone()).clock(Arc::new(InTwoWeeks));
-        let later = later.settings(settings()).build().await?;
+        let later = Still(self.at + jiff::SignedDuration::from_hours(15 * 24));
+        let later = LearnKit::builder().store(self.memory.store().clone()).clock(Arc::new(later));
+        let later = later.settings(self.memory.settings().clone()).build().await?;
         let meter = Meter::start();
         let report = later.maintain_memory(1, 0.02, 24.0).await?;
         let changed = usize::try_from(report.decayed)?;
@@ -236,24 +226,6 @@ impl Bench {
         }
         Ok(self.row("decay", Best { ours: meter.per(changed), floor }, 2.0))
     }
-}
-
-/// The time in two weeks.
-#[derive(Debug)]
-struct InTwoWeeks;
-
-impl Clock for InTwoWeeks {
-    fn now(&self) -> jiff::Timestamp {
-        jiff::Timestamp::now() + jiff::SignedDuration::from_hours(15 * 24)
-    }
-}
-
-fn settings() -> Settings {
-    Settings { memory_deadline: Duration::from_mins(10), ..Settings::default() }
-}
-
-async fn open(path: &Path) -> Result<LearnKit, BoxError> {
-    Ok(LearnKit::builder().backend(format!("sqlite:{}", path.display())).settings(settings()).build().await?)
 }
 
 /// Keeps the better of two measurements, each figure for itself.
@@ -282,4 +254,26 @@ fn tracked_call() -> Row {
         }
     }
     Row::alone("tracked_call", READS, best.unwrap_or_default(), 5.0)
+}
+
+/// An export of 10,000 records into an empty store, in one transaction; per record.
+async fn import() -> Result<Row, BoxError> {
+    let source = Bench::fill(IMPORTED).await?;
+    let mut export = Vec::new();
+    source.memory.export(&mut export, &ExportSelection::default()).await?;
+    let mut best = None;
+    for _ in 0..ROUNDS {
+        let (raw, target) = (Bench::fill(0).await?, Bench::fill(0).await?);
+        let floor = Floor::open(&raw.path, &raw.memory)?.import(&export)?;
+        let input = Cursor::new(export.clone());
+        let meter = Meter::start();
+        let imported = target.memory.import(Import::read(input)?, ImportOptions::default()).await?;
+        let cost = meter.per(IMPORTED);
+        if imported.loaded.records.added != IMPORTED as u64 {
+            return Err("a record was not imported".into());
+        }
+        better(&mut best, cost, floor);
+    }
+    let Best { ours, floor } = best.ok_or("no round was measured")?;
+    Ok(Row::beside("import", IMPORTED, ours, floor, 1.5))
 }

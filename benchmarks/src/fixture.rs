@@ -1,6 +1,7 @@
 //! Records that are alike in every process: derived ids, one given time, procedures distilled as the
 //! engine does it.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,8 +13,11 @@ use learnkit::record::{Content, DomainVector, Origin, Provenance, Record, Record
 use learnkit::retrieve::RetrievalRequest;
 use learnkit::run::{STORED_RESULT_BYTES, ToolCall, ToolTracker};
 use learnkit::tool::{ToolAnnotations, ToolManifest};
-use learnkit::{BoxError, Clock, LearnKit, Task};
+use learnkit::{BoxError, Clock, LearnKit};
 use serde_json::json;
+
+use crate::corpus;
+pub(crate) use crate::corpus::task;
 
 /// So many records go into one commit.
 const CHUNK: usize = 1_000;
@@ -34,11 +38,6 @@ impl Clock for Still {
 pub async fn open(uri: &str, at: Timestamp) -> Result<LearnKit, BoxError> {
     let settings = Settings { memory_deadline: DEADLINE, ..Settings::default() };
     Ok(LearnKit::builder().backend(uri).settings(settings).clock(Arc::new(Still(at))).build().await?)
-}
-
-/// The n-th task; all differ in one number.
-pub fn task(n: usize) -> Task {
-    Task::new(format!("Build an active-user report for account {n} and mail it to the owner"))
 }
 
 /// The tools that its procedure needs.
@@ -72,28 +71,52 @@ pub fn procedure(n: usize, calls: &[ToolCall]) -> Result<Procedure, BoxError> {
     }
 }
 
-/// The record of the n-th task.
-pub fn record(memory: &LearnKit, n: usize, at: Timestamp) -> Result<Record, BoxError> {
-    let task = task(n);
-    let procedure = procedure(n, &calls(n, at))?;
-    let run = Some(procedure.source_run.clone());
-    let origin = Origin {
-        tenant: memory.tenant().clone(),
-        scope: memory.reader().scope.clone(),
-        agent: memory.agent().clone(),
-        provenance: Provenance { author: "benchmark".to_owned(), run, model: None },
-        at,
-    };
-    let content = Content::Skill(Skill::of_procedure(procedure));
-    let mut record = Record::new(RecordId::new(format!("skill_{n:09}"))?, origin, content);
-    record.task = Some(TaskLink { key: memory.key(&task), canonical: task.canonical() });
-    Ok(record)
+/// Makes the records of one memory; all hold the procedure of the first task.
+#[derive(Debug)]
+pub struct Records<'a> {
+    memory: &'a LearnKit,
+    pattern: Record,
 }
 
-/// The search for records that guide the n-th task, as the engine makes it.
+impl<'a> Records<'a> {
+    /// Distils the procedure once.
+    pub fn of(memory: &'a LearnKit, at: Timestamp) -> Result<Self, BoxError> {
+        let procedure = procedure(0, &calls(0, at))?;
+        let run = Some(procedure.source_run.clone());
+        let origin = Origin {
+            tenant: memory.tenant().clone(),
+            scope: memory.reader().scope.clone(),
+            agent: memory.agent().clone(),
+            provenance: Provenance { author: "benchmark".to_owned(), run, model: None },
+            at,
+        };
+        let content = Content::Skill(Skill::of_procedure(procedure));
+        Ok(Self { memory, pattern: Record::new(RecordId::new("skill_pattern")?, origin, content) })
+    }
+
+    /// The record of the n-th task, about 2.4 KB of JSON.
+    pub fn record(&self, n: usize) -> Result<Record, BoxError> {
+        let task = task(n);
+        let mut record = self.pattern.clone();
+        record.id = RecordId::new(format!("skill_{n:09}"))?;
+        if let Content::Skill(skill) = &mut record.content {
+            task.text().clone_into(&mut skill.trigger);
+            skill.steps = corpus::steps(n);
+        }
+        record.task = Some(TaskLink { key: self.memory.key(&task), canonical: task.canonical() });
+        Ok(record)
+    }
+
+    /// The records of these tasks.
+    pub fn records(&self, numbers: Range<usize>) -> Result<Vec<Record>, BoxError> {
+        numbers.map(|n| self.record(n)).collect()
+    }
+}
+
+/// The search for records that guide somebody else's wording of the n-th task, as the engine makes it.
 pub fn query(memory: &LearnKit, n: usize, now: Timestamp) -> SearchQuery {
     let request = RetrievalRequest {
-        text: task(n).text().to_owned(),
+        text: corpus::query(n),
         domains: DomainVector::new(),
         tenant: memory.tenant().clone(),
         reader: memory.reader().clone(),
@@ -107,10 +130,10 @@ pub fn query(memory: &LearnKit, n: usize, now: Timestamp) -> SearchQuery {
 
 /// Stores the records of the first n tasks.
 pub async fn fill(memory: &LearnKit, n: usize, at: Timestamp) -> Result<(), BoxError> {
+    let records = Records::of(memory, at)?;
     for start in (0..n).step_by(CHUNK) {
-        let numbers = start..n.min(start + CHUNK);
-        let puts = numbers.map(|n| Ok(Put { record: record(memory, n, at)?, mode: PutMode::Create }));
-        let puts = puts.collect::<Result<Vec<_>, BoxError>>()?;
+        let chunk = records.records(start..n.min(start + CHUNK))?.into_iter();
+        let puts = chunk.map(|record| Put { record, mode: PutMode::Create }).collect();
         memory.store().records.commit(&Batch { puts, run: None }).await?;
     }
     Ok(())

@@ -3,7 +3,6 @@
 //! ```sh
 //! cargo run -p learnkit-benchmarks --release -- cost            # a table
 //! cargo run -p learnkit-benchmarks --release -- cost --json     # the last line is one object
-//! cargo run -p learnkit-benchmarks --release -- process         # process start and resident memory
 //! cargo run -p learnkit-benchmarks --release -- path            # hot paths that `cargo xtask instructions` counts
 //! ```
 
@@ -14,14 +13,18 @@ mod meter;
 mod path;
 mod process;
 
+use std::process::ExitCode;
+
 use learnkit::BoxError;
 
 const USAGE: &str = "usage: learnkit-benchmarks cost [--json] [--sizes 1000,10000]
-       learnkit-benchmarks process [--sizes 1000,10000]
        learnkit-benchmarks path [NAME --iterations N]";
 
-fn main() -> Result<(), BoxError> {
+fn main() -> Result<ExitCode, BoxError> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments.first().is_some_and(|first| first == process::PROGRAM) {
+        return Ok(learnkit_cli::run(std::env::args_os().skip(1), learnkit_cli::Io::of_process()));
+    }
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
         // On a runtime of its own, with one thread.
@@ -29,14 +32,12 @@ fn main() -> Result<(), BoxError> {
         ["path", name, "--iterations", rounds] => path::run(name, rounds.parse()?)?,
         _ => tokio::runtime::Runtime::new()?.block_on(run(&words))?,
     }
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }
 
 async fn run(words: &[&str]) -> Result<(), BoxError> {
     match words {
         ["cost", options @ ..] => cost::run(&cost_options(options)?).await,
-        ["process"] => process::run(&process::SIZES).await,
-        ["process", "--sizes", sizes] => process::run(&cost::parse_sizes(sizes)?).await,
         [process::RESIDENT, uri, n] => process::resident(uri, n.parse()?).await,
         _ => Err(USAGE.into()),
     }

@@ -181,7 +181,7 @@ async fn search(memory: &LearnKit, rounds: usize) -> Result<(), BoxError> {
 }
 
 async fn put(memory: &LearnKit, rounds: usize) -> Result<(), BoxError> {
-    let records = (0..RECORDS).map(|n| fixture::record(memory, n, AT)).collect::<Result<Vec<_>, _>>()?;
+    let records = fixture::Records::of(memory, AT)?.records(0..RECORDS)?;
     for record in records.iter().cycle().take(rounds) {
         black_box(memory.store().records.put(record, PutMode::Upsert).await?);
     }

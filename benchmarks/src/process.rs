@@ -1,25 +1,28 @@
 //! What a process costs: starting the program, and the memory that a store keeps resident.
 //!
-//! Starting is measured on the release program `learnkit` beside this one, and `true` is its floor. Resident
+//! Starting is measured on this program, which is `learnkit` too when its first argument says so; `true` is
+//! its floor. Resident
 //! memory is read in a child of this program, whose floor is the same child before it opens the store.
 //! Linux only: CPU of children and resident memory come from `/proc`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use comfy_table::Table;
 use jiff::Timestamp;
 use learnkit::engine::SessionOptions;
 use learnkit::{BoxError, LearnKit};
 
+use crate::cost::Row;
 use crate::fixture;
 use crate::meter::Cost;
 
 /// The store sizes for which resident memory is read.
-pub const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
-/// The hidden command of the child.
+const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
+/// The hidden command of the child whose memory is read.
 pub const RESIDENT: &str = "resident";
+/// The hidden command that makes this program `learnkit`.
+pub const PROGRAM: &str = "learnkit";
 
 /// The size of the store that the program inspects.
 const INSPECTED: usize = 1_000;
@@ -30,129 +33,25 @@ const ROUNDS: u32 = 5;
 const STARTS: u32 = 40;
 /// So many lookups, searches and prepared runs of the child.
 const OPERATIONS: usize = 100;
-/// The bars: wall time of a start, bytes at the peak.
-const START_MS: f64 = 20.0;
+/// The bars: wall time of a start, memory at the peak.
+const START_US: f64 = 20_000.0;
 const RESIDENT_MB: f64 = 25.0;
-
-/// One figure, its floor and what is aimed at.
-#[derive(Debug, Clone, Copy)]
-pub struct Row {
-    /// What was measured.
-    pub name: &'static str,
-    /// How many records the store holds; 0 where there is none.
-    pub n: usize,
-    /// What came out.
-    pub figure: Figure,
-    /// The bar for [`Figure::value`], in its unit.
-    pub bar: f64,
-}
-
-/// What came out.
-#[derive(Debug, Clone, Copy)]
-pub enum Figure {
-    /// From `exec` to the end of the process.
-    Start {
-        /// Of the program.
-        cost: Cost,
-        /// Of `true`.
-        floor: Cost,
-    },
-    /// Resident memory, MB of 10^6 bytes.
-    Resident {
-        /// The most there was.
-        peak: f64,
-        /// After the work.
-        now: f64,
-        /// Before the store was opened.
-        floor: f64,
-    },
-}
-
-impl Figure {
-    /// What the bar is for: wall milliseconds, or megabytes at the peak.
-    pub fn value(self) -> f64 {
-        match self {
-            Self::Start { cost, .. } => cost.wall_us / 1e3,
-            Self::Resident { peak, .. } => peak,
-        }
-    }
-
-    /// The same of the floor.
-    pub fn floor(self) -> f64 {
-        match self {
-            Self::Start { floor, .. } => floor.wall_us / 1e3,
-            Self::Resident { floor, .. } => floor,
-        }
-    }
-
-    /// The unit of both.
-    pub fn unit(self) -> &'static str {
-        match self {
-            Self::Start { .. } => "ms",
-            Self::Resident { .. } => "MB",
-        }
-    }
-
-    /// What else there is to say.
-    fn remark(self) -> String {
-        match self {
-            Self::Start { cost, floor } => {
-                format!("CPU {:.1} ms, floor {:.1} ms", cost.cpu_us / 1e3, floor.cpu_us / 1e3)
-            }
-            Self::Resident { now, .. } => format!("{now:.1} MB after the work"),
-        }
-    }
-}
-
-/// Measures and prints.
-///
-/// # Errors
-/// As for [`rows`].
-pub async fn run(sizes: &[usize]) -> Result<(), BoxError> {
-    let mut table = Table::new();
-    table.set_header(["name", "records", "value", "floor", "bar", "unit", "remark"]);
-    for row in rows(sizes).await? {
-        table.add_row([
-            row.name.to_owned(),
-            row.n.to_string(),
-            format!("{:.1}", row.figure.value()),
-            format!("{:.1}", row.figure.floor()),
-            format!("{:.1}", row.bar),
-            row.figure.unit().to_owned(),
-            row.figure.remark(),
-        ]);
-    }
-    println!("{table}");
-    Ok(())
-}
 
 /// Measures the start of the program, and resident memory for each of these sizes.
 ///
 /// # Errors
 /// When this is a debug build, when the program is not beside this one, when a child fails.
-pub async fn rows(sizes: &[usize]) -> Result<Vec<Row>, BoxError> {
-    let program = program()?;
-    let mut rows = start_rows(program).await?;
-    for &n in sizes {
+pub async fn rows() -> Result<Vec<Row>, BoxError> {
+    if cfg!(debug_assertions) {
+        return Err("a debug build says nothing about cost; add --release".into());
+    }
+    let mut rows = start_rows().await?;
+    for n in SIZES {
         eprintln!("filling a store with {n} records");
         let store = Filled::new(n).await?;
-        rows.push(Row { name: "resident_memory", n, figure: resident_figure(&store.uri, n)?, bar: RESIDENT_MB });
+        rows.push(Row::resident(n, resident_mb(&store.uri, n)?, RESIDENT_MB));
     }
     Ok(rows)
-}
-
-/// The program beside this one: both are of one build, so that neither is older than the other.
-fn program() -> Result<PathBuf, BoxError> {
-    let build = "cargo build --release -p learnkit-cli -p learnkit-benchmarks";
-    if cfg!(debug_assertions) {
-        return Err(format!("a debug build says nothing about cost; build with `{build}`").into());
-    }
-    let program = std::env::current_exe()?.with_file_name("learnkit");
-    if program.exists() {
-        Ok(program)
-    } else {
-        Err(format!("no program `learnkit` beside this one; run `{build}`").into())
-    }
 }
 
 /// A store in a folder of its own, closed again.
@@ -174,15 +73,16 @@ impl Filled {
     }
 }
 
-async fn start_rows(program: PathBuf) -> Result<Vec<Row>, BoxError> {
+async fn start_rows() -> Result<Vec<Row>, BoxError> {
+    let program = std::env::current_exe()?;
     let store = Filled::new(INSPECTED).await?;
     // Waiting for children blocks.
     let measured = tokio::task::spawn_blocking(move || {
         let task = fixture::task(7);
         let floor = start(Path::new("true"), &[])?;
-        let version = start(&program, &["--version"])?;
-        let inspect = start(&program, &["inspect", task.text(), "--backend", &store.uri])?;
-        let row = |name, n, cost| Row { name, n, figure: Figure::Start { cost, floor }, bar: START_MS };
+        let version = start(&program, &[PROGRAM, "--version"])?;
+        let inspect = start(&program, &[PROGRAM, "inspect", task.text(), "--backend", &store.uri])?;
+        let row = |name, n, cost| Row::start(name, n, cost, floor, START_US);
         Ok::<_, BoxError>(vec![row("start_version", 0, version), row("start_inspect", INSPECTED, inspect)])
     });
     measured.await?
@@ -220,31 +120,25 @@ fn child_ticks() -> Result<u64, BoxError> {
     Ok(ticks.sum::<Result<u64, _>>()?)
 }
 
-fn resident_figure(uri: &str, n: usize) -> Result<Figure, BoxError> {
+/// The most memory that the child held, in MB of 10^6 bytes.
+fn resident_mb(uri: &str, n: usize) -> Result<f64, BoxError> {
     let child = Command::new(std::env::current_exe()?).args([RESIDENT, uri, &n.to_string()]).output()?;
     if !child.status.success() {
         return Err(String::from_utf8_lossy(&child.stderr).into_owned().into());
     }
-    let text = String::from_utf8(child.stdout)?;
-    let figures = text.split_whitespace().map(str::parse).collect::<Result<Vec<f64>, _>>()?;
-    match figures.as_slice() {
-        &[floor, now, peak] => Ok(Figure::Resident { peak, now, floor }),
-        _ => Err(format!("the child printed `{text}`").into()),
-    }
+    Ok(String::from_utf8(child.stdout)?.trim().parse()?)
 }
 
-/// The child: opens a store of n records, works with it and prints resident memory in MB, before, after
-/// and at the peak.
+/// The child: opens a store of n records, works with it and prints its resident memory at the peak in MB.
 ///
 /// # Errors
 /// When the store cannot be opened or does not hold what it should.
 pub async fn resident(uri: &str, n: usize) -> Result<(), BoxError> {
-    let floor = status_mb("VmRSS")?;
     let memory = LearnKit::builder().backend(uri).build().await?;
     for at in 0..OPERATIONS {
         work(&memory, at * 7_919 % n).await?;
     }
-    println!("{floor} {} {}", status_mb("VmRSS")?, status_mb("VmHWM")?);
+    println!("{}", status_mb("VmHWM")?);
     Ok(())
 }
 

@@ -102,6 +102,21 @@ impl<'a> Floor<'a> {
         Ok(())
     }
 
+    /// Each line read as a record and written with its search text, in one synced transaction. The terms
+    /// are made beforehand.
+    pub(super) fn import(&self, export: &[u8]) -> Result<Cost, BoxError> {
+        let lines = || export.split(|byte| *byte == b'\n').filter(|line| line.starts_with(b"{\"record\""));
+        let read = |line| Ok::<_, BoxError>(serde_json::from_slice::<Line>(line)?.record.ok_or("no record")?);
+        let texts = lines().map(|line| Ok(indexed(&read(line)?))).collect::<Result<Vec<_>, BoxError>>()?;
+        let meter = Meter::start();
+        let moment = rusqlite::Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
+        for (line, text) in lines().zip(&texts) {
+            insert(&moment, &read(line)?, text)?;
+        }
+        moment.commit()?;
+        Ok(meter.per(texts.len()))
+    }
+
     /// The row and its search text, a synced transaction each.
     pub(super) fn puts(&self, records: &[Record]) -> Result<Cost, BoxError> {
         let texts: Vec<[String; 3]> = records.iter().map(indexed).collect();
@@ -115,14 +130,20 @@ impl<'a> Floor<'a> {
     }
 }
 
+/// One line of an export; the others are its head and its end.
+#[derive(Debug, serde::Deserialize)]
+struct Line {
+    record: Option<Record>,
+}
+
 /// The terms of a record as the index holds them.
-pub(super) fn indexed(record: &Record) -> [String; 3] {
+fn indexed(record: &Record) -> [String; 3] {
     let text = record.content.search_text();
     [text.title, text.tools, text.body].map(|text| terms(&text).join(" "))
 }
 
 /// One record and its search text, as the store writes them.
-pub(super) fn insert(connection: &Connection, record: &Record, text: &[String; 3]) -> Result<(), BoxError> {
+fn insert(connection: &Connection, record: &Record, text: &[String; 3]) -> Result<(), BoxError> {
     let mut row = connection.prepare_cached(
         "INSERT INTO records (tenant, id, revision, kind, scope, agent, status, confidence, expires, task_key,
             canonical, body)

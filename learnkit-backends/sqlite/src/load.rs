@@ -6,8 +6,9 @@ use learnkit_core::run::StoredRun;
 use rusqlite::{Connection, params};
 
 use crate::error::Outcome;
+use crate::records::Place;
 use crate::row::decode;
-use crate::{fts, records, runs};
+use crate::{records, runs};
 
 /// Pulls the items and writes each at once; the caller's transaction makes it all or nothing.
 pub(crate) fn load(connection: &Connection, items: LoadItems, existing: OnExisting) -> Outcome<Loaded> {
@@ -26,21 +27,16 @@ pub(crate) fn load(connection: &Connection, items: LoadItems, existing: OnExisti
 
 fn load_record(connection: &Connection, record: &mut Record, existing: OnExisting) -> Outcome<Fate> {
     record.revision = Revision::default().next();
-    if let Some(row) = records::insert(connection, record)? {
-        fts::add(connection, row, &record.content.search_text())?;
+    if records::add(connection, record)? {
         return Ok(Fate::Added);
     }
-    let mut stored = connection.prepare_cached("SELECT body, revision FROM records WHERE tenant = ?1 AND id = ?2")?;
-    let mut rows = stored.query(params![record.tenant.as_str(), record.id.as_str()])?;
-    let Some(row) = rows.next()? else { return Ok(Fate::Kept) };
-    let revision = Revision(row.get(1)?);
+    let Some(Place { row, revision }) = records::place(connection, record)? else { return Ok(Fate::Kept) };
     // A row that cannot be read is another content.
-    let same = decode::<Record>(row, 0)?.is_ok_and(|stored| same_record(&stored, record));
-    let fate = existing.fate(same);
+    let stored = records::by_row(connection, row)?;
+    let fate = existing.fate(stored.is_some_and(|stored| same_record(&stored, record)));
     if fate == Fate::Replaced {
         record.revision = revision.next();
-        let row = records::write(connection, record)?;
-        fts::index(connection, row, &record.content.search_text())?;
+        records::replace(connection, row, record)?;
     }
     Ok(fate)
 }

@@ -35,36 +35,50 @@ pub(crate) const LOOKUP: &str = "SELECT body, id FROM records
 
 /// Writes a record as its mode allows and returns the new revision.
 pub(crate) fn put(connection: &Connection, put: &Put) -> Outcome<Revision> {
-    let mut stored = connection.prepare_cached("SELECT revision FROM records WHERE tenant = ?1 AND id = ?2")?;
-    let stored = stored.query_row([put.record.tenant.as_str(), put.record.id.as_str()], |row| row.get(0)).optional()?;
-    let record = put.over(Revision(stored.unwrap_or_default()))?;
-    let row = write(connection, &record)?;
-    fts::index(connection, row, &record.content.search_text())?;
+    let stored = place(connection, &put.record)?;
+    let record = put.over(stored.map(|place| place.revision).unwrap_or_default())?;
+    match stored {
+        Some(place) => replace(connection, place.row, &record)?,
+        None => _ = add(connection, &record)?,
+    }
     Ok(record.revision)
 }
 
-/// Writes a record with its own revision over whatever is there and returns its row.
-pub(crate) fn write(connection: &Connection, record: &Record) -> Outcome<i64> {
-    let mut statement = connection.prepare_cached(
-        "INSERT INTO records (tenant, id, revision, kind, scope, agent, status, confidence, expires, task_key,
-            canonical, body)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
-         ON CONFLICT (tenant, id) DO UPDATE SET revision = excluded.revision, kind = excluded.kind,
-            scope = excluded.scope, agent = excluded.agent, status = excluded.status,
-            confidence = excluded.confidence, expires = excluded.expires, task_key = excluded.task_key,
-            canonical = excluded.canonical, body = excluded.body
-         RETURNING row",
-    )?;
-    bind(&mut statement, record)?;
-    let mut rows = statement.raw_query();
-    Ok(rows.next()?.ok_or(rusqlite::Error::QueryReturnedNoRows)?.get(0)?)
+/// Where a record is stored.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    pub(crate) row: i64,
+    pub(crate) revision: Revision,
 }
 
-/// Writes a record with its own revision and returns its row, or nothing when its id is stored already.
+/// The row and revision of a record's id; absent when it is new.
+pub(crate) fn place(connection: &Connection, record: &Record) -> Outcome<Option<Place>> {
+    let mut statement = connection.prepare_cached("SELECT row, revision FROM records WHERE tenant = ?1 AND id = ?2")?;
+    let place = statement.query_row([record.tenant.as_str(), record.id.as_str()], |row| {
+        Ok(Place { row: row.get(0)?, revision: Revision(row.get(1)?) })
+    });
+    Ok(place.optional()?)
+}
+
+/// Writes a record with its own revision over the row that holds its id, and into the text index.
+pub(crate) fn replace(connection: &Connection, row: i64, record: &Record) -> Outcome<()> {
+    let mut statement = connection.prepare_cached(
+        "UPDATE records SET revision = ?3, kind = ?4, scope = ?5, agent = ?6, status = ?7, confidence = ?8,
+            expires = ?9, task_key = ?10, canonical = ?11, body = ?12
+         WHERE row = ?13 AND tenant = ?1 AND id = ?2",
+    )?;
+    bind(&mut statement, record)?;
+    statement.raw_bind_parameter(13, row)?;
+    statement.raw_execute()?;
+    fts::index(connection, row, &record.content.search_text())?;
+    Ok(())
+}
+
+/// Writes a record with its own revision and its text; `false` when its id is stored already.
 ///
 /// Without `RETURNING`: it would make SQLite open a savepoint, for which FTS5 writes out its index, so
 /// that a bulk load took three times as long.
-pub(crate) fn insert(connection: &Connection, record: &Record) -> Outcome<Option<i64>> {
+pub(crate) fn add(connection: &Connection, record: &Record) -> Outcome<bool> {
     let mut statement = connection.prepare_cached(
         "INSERT INTO records (tenant, id, revision, kind, scope, agent, status, confidence, expires, task_key,
             canonical, body)
@@ -72,7 +86,11 @@ pub(crate) fn insert(connection: &Connection, record: &Record) -> Outcome<Option
          ON CONFLICT (tenant, id) DO NOTHING",
     )?;
     bind(&mut statement, record)?;
-    Ok((statement.raw_execute()? > 0).then(|| connection.last_insert_rowid()))
+    let is_new = statement.raw_execute()? > 0;
+    if is_new {
+        fts::add(connection, connection.last_insert_rowid(), &record.content.search_text())?;
+    }
+    Ok(is_new)
 }
 
 /// Binds every column, in the order in which both statements name them.
