@@ -34,7 +34,7 @@ pub(crate) const LOOKUP: &str = "SELECT body, id FROM records
      WHERE tenant = :tenant AND task_key = :key AND canonical = :canonical ORDER BY id";
 
 /// Writes a record as its mode allows and returns the new revision.
-pub(crate) fn put(connection: &Connection, put: &Put) -> Outcome<Revision> {
+pub(crate) fn put(connection: &Connection, put: Put) -> Outcome<Revision> {
     let stored = place(connection, &put.record)?;
     let record = put.over(stored.map(|place| place.revision).unwrap_or_default())?;
     match stored {

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use learnkit_core::backend::{
     BackendInfo, Batch, Capabilities, Committed, Deletion, ExactQuery, Health, LoadItems, Loaded, Made, MaintainedPage,
-    MakeBatch, MemoryBackend, OnExisting, Page, RunFilter, RunStore, ScanRequest, Scored, SearchQuery, Vacuumed,
+    MakeBatch, MemoryBackend, OnExisting, Page, Put, PutMode, RunFilter, RunStore, ScanRequest, Scored, SearchQuery,
+    Vacuumed,
 };
 use learnkit_core::lifecycle::MaintenancePlan;
-use learnkit_core::record::{Record, RecordId, RunId, Tenant};
+use learnkit_core::record::{Record, RecordId, Revision, RunId, Tenant};
 use learnkit_core::registry::OpenMode;
 use learnkit_core::run::StoredRun;
 use learnkit_core::{Result, async_trait};
@@ -142,13 +143,13 @@ impl SqliteStore {
     }
 }
 
-fn commit(connection: &Connection, batch: &Batch) -> Outcome<Committed> {
+fn commit(connection: &Connection, batch: Batch) -> Outcome<Committed> {
     if let Some(run) = &batch.run
         && !runs::insert(connection, run)?
     {
         return Ok(Committed::RunExists);
     }
-    let revisions = batch.puts.iter().map(|put| records::put(connection, put)).collect::<Outcome<_>>()?;
+    let revisions = batch.puts.into_iter().map(|put| records::put(connection, put)).collect::<Outcome<_>>()?;
     Ok(Committed::Stored(revisions))
 }
 
@@ -169,14 +170,19 @@ impl MemoryBackend for SqliteStore {
 
     async fn commit(&self, batch: &Batch) -> Result<Committed> {
         let batch = batch.clone();
-        self.write("commit", move |connection| commit(connection, &batch)).await
+        self.write("commit", move |connection| commit(connection, batch)).await
+    }
+
+    async fn put(&self, record: &Record, mode: PutMode) -> Result<Revision> {
+        let put = Put { record: record.clone(), mode };
+        self.write("commit", move |connection| records::put(connection, put)).await
     }
 
     async fn commit_over(&self, tenant: &Tenant, ids: &[RecordId], make: &MakeBatch) -> Result<Made> {
         let (tenant, ids, make) = (tenant.clone(), ids.to_vec(), Arc::clone(make));
         let whole = move |connection: &Connection| {
             let batch = make(&records::find(connection, &tenant, &ids)?);
-            let committed = commit(connection, &batch)?;
+            let committed = commit(connection, batch.clone())?;
             Ok(Made { batch, committed })
         };
         self.write("commit", whole).await
@@ -267,7 +273,6 @@ impl RunStore for SqliteStore {
 #[cfg(test)]
 mod tests {
     use learnkit_core::ErrorKind;
-    use learnkit_core::backend::{Put, PutMode};
     use learnkit_core::testing::fixtures;
 
     use super::*;

@@ -79,9 +79,9 @@ impl Put {
     ///
     /// # Errors
     /// As for [`PutMode::next_revision`], with the id.
-    pub fn over(&self, stored: Revision) -> Result<Record> {
+    pub fn over(self, stored: Revision) -> Result<Record> {
         let revision = self.mode.next_revision(stored).map_err(|error| error.with_context("id", &self.record.id))?;
-        Ok(Record { revision, ..self.record.clone() })
+        Ok(Record { revision, ..self.record })
     }
 }
 

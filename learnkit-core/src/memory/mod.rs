@@ -123,7 +123,7 @@ impl State {
             let same = |record: &&Record| record.id == put.record.id && record.tenant == put.record.tenant;
             let stored = self.0.get(&put.record.tenant).and_then(|space| space.records.get(&put.record.id));
             let seen = staged.iter().rfind(same).or(stored.map(|entry| &entry.record));
-            staged.push(put.over(seen.map(|record| record.revision).unwrap_or_default())?);
+            staged.push(put.clone().over(seen.map(|record| record.revision).unwrap_or_default())?);
         }
         Ok(staged)
     }
