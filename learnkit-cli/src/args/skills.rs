@@ -55,8 +55,9 @@ Agents looks for the skills of a project; a thread that is under way sees new on
 started anew. json writes one document to a file, or to the standard output for `-` or without --out.
 
 The same store gives the same bytes. No result of a tool, no answer and no secret leaves with a skill,
-and `allowed-tools` never grants a tool that a person has to approve. What is in PATH already is kept:
---force replaces what LearnKit wrote itself, and nothing ever replaces anything else.
+and `allowed-tools` grants neither what a person has to approve nor, while a skill is unproven, what
+may change something. What is in PATH already is kept: --force replaces what LearnKit wrote itself,
+and nothing ever replaces anything else.
 
 Example: learnkit skills export --out .agents/skills --agent support --min-status active
          learnkit skills export --format json --out skills.json")]

@@ -57,10 +57,15 @@ fn d19_f75_exported_folders_keep_to_the_format_and_the_same_store_gives_the_same
         let front = front_matter(text);
         assert_eq!(front["name"], path.trim_end_matches("/SKILL.md"), "the name is that of the folder");
         assert_eq!(front["metadata"]["learnkit-agent"], "mailer");
-        assert!(front["allowed-tools"].is_string() && text.contains("On probation: unproven"), "{text}");
+        assert!(front["allowed-tools"].is_null() && text.contains("On probation: unproven"), "{text}");
     }
     let again = shell.json(&["skills", "export", "--out", "./first"]);
     assert_eq!(outcomes(&again), ["unchanged", "unchanged"]);
+    shell.ok(&["maintain", "--quarantine-hours", "0"]);
+    shell.ok(&["skills", "export", "--out", "./proven"]);
+    for (_, text) in files(&shell.path("proven")).iter().filter(|(path, _)| path.ends_with("SKILL.md")) {
+        assert!(front_matter(text)["allowed-tools"].is_string(), "{text}");
+    }
 }
 
 #[test]
@@ -332,7 +337,9 @@ fn an_exported_file_that_somebody_edited_is_read_as_it_stands() {
     let name = weekly(&shell, "out");
     let path = format!("out/{name}/SKILL.md");
     let text = std::fs::read_to_string(shell.path(&path)).unwrap();
-    shell.write(&path, text + "3. Tell the boss.\n\n## Watch out\n\n- Not on Sundays\n\n## Notes\n\nAsk Ann.\n");
+    let (steps, rest) = text.split_once("\n## Tools that are not allowed").unwrap();
+    let text = format!("{steps}3. Tell the boss.\n\n## Tools that are not allowed{rest}");
+    shell.write(&path, text + "\n## Watch out\n\n- Not on Sundays\n\n## Notes\n\nAsk Ann.\n");
     let id = shell.json(&["skills", "import", &path])["skills"][0]["id"].clone();
     let content = shell.json(&["records", "show", id.as_str().unwrap()])["content"].clone();
     assert_eq!(content["trigger"], "Email the weekly report");

@@ -146,6 +146,10 @@ impl ExportedSkill {
         if calls.any(|call| call.requires_approval || call.effect == EffectClass::Destructive) {
             return Some("a person has to approve it");
         }
+        let may_change = |call: &ExportedCall| call.tool == tool && call.effect == EffectClass::Unknown;
+        if self.status == Status::Probation && self.calls.iter().any(may_change) {
+            return Some("it may change something, and the skill is unproven");
+        }
         None
     }
 }

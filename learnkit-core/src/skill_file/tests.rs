@@ -49,7 +49,7 @@ fn step(tool: &str, arguments: &str) -> Step {
     Step {
         tool: tool.to_owned(),
         arguments: Arguments::from_raw(arguments),
-        effect: EffectClass::Unknown,
+        effect: EffectClass::ReadOnly,
         requires_approval: false,
         group: None,
         guards: Vec::new(),
@@ -208,6 +208,17 @@ fn tool_names_that_the_list_cannot_carry_are_named_beside_it() {
     assert_eq!(front.allowed_tools.as_deref(), Some("mcp__x__y ns.tool/v2:run"));
     assert_eq!(front.metadata["learnkit-tools-not-allowed"], r#"["read file","Bash(*)","a,b","删除",""]"#);
     assert!(text.contains("`Bash(*)`: its name cannot stand in `allowed-tools`"), "{text}");
+}
+
+#[test]
+fn an_unproven_skill_grants_no_tool_that_may_change_something() {
+    let mut call = step("save", "{}");
+    call.effect = EffectClass::Unknown;
+    let mut skill = exported(&procedural("Save it", vec![step("find", "{}"), call]));
+    assert_eq!(checked(&skill.skill_md()).allowed_tools.as_deref(), Some("find"));
+    assert_eq!(checked(&skill.skill_md()).metadata["learnkit-tools-not-allowed"], r#"["save"]"#);
+    skill.status = Status::Active;
+    assert_eq!(checked(&skill.skill_md()).allowed_tools.as_deref(), Some("find save"));
 }
 
 #[test]
