@@ -4,6 +4,7 @@
 
 mod distil;
 mod guard;
+mod look;
 mod said;
 mod shape;
 mod value;
