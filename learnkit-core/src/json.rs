@@ -3,11 +3,16 @@
 //! `serde_json::Value` turns a 20-digit integer into a float; arguments and results must survive
 //! to the digit, so numbers stay text here.
 
-use std::collections::BTreeMap;
+mod read;
+mod walk;
 
-use serde_json::value::RawValue;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{Error, Result};
+#[cfg(test)]
+pub(crate) use read::work;
+pub(crate) use walk::{Place, Seen};
+
+use crate::Result;
 
 /// How deep values may nest, as in `serde_json`.
 const MAX_DEPTH: usize = 128;
@@ -36,33 +41,7 @@ impl Json {
     /// `InvalidInput` for anything that is not exactly one JSON value: `NaN`, a lone surrogate
     /// escape, trailing text, or more than 128 levels.
     pub fn parse(text: &str) -> Result<Self> {
-        let raw: &RawValue = serde_json::from_str(text)
-            .map_err(|error| Error::invalid("text is not one JSON value").with_source(error))?;
-        Self::from_raw(raw, 0)
-    }
-
-    fn from_raw(raw: &RawValue, depth: usize) -> Result<Self> {
-        if depth > MAX_DEPTH {
-            return Err(Error::invalid("JSON nests deeper than 128 levels"));
-        }
-        let text = raw.get();
-        let read = |error: serde_json::Error| Error::invalid("text is not one JSON value").with_source(error);
-        Ok(match text.as_bytes().first() {
-            Some(b'{') => {
-                let fields: BTreeMap<String, &RawValue> = serde_json::from_str(text).map_err(read)?;
-                let fields = fields.into_iter().map(|(key, raw)| Ok((key, Self::from_raw(raw, depth + 1)?)));
-                Self::Object(fields.collect::<Result<_>>()?)
-            }
-            Some(b'[') => {
-                let items: Vec<&RawValue> = serde_json::from_str(text).map_err(read)?;
-                Self::List(items.into_iter().map(|raw| Self::from_raw(raw, depth + 1)).collect::<Result<_>>()?)
-            }
-            Some(b'"') => Self::Text(serde_json::from_str(text).map_err(read)?),
-            Some(b't') => Self::Bool(true),
-            Some(b'f') => Self::Bool(false),
-            Some(b'n') => Self::Null,
-            _ => Self::Number(text.to_owned()),
-        })
+        read::read(text)
     }
 
     /// Reads a tool's result: JSON where it is JSON, else one text.
@@ -77,7 +56,7 @@ impl Json {
     }
 
     /// The object or array inside a string, if it holds one.
-    fn opened(text: &str) -> Option<Self> {
+    pub(crate) fn opened(text: &str) -> Option<Self> {
         let looks = text.trim_start().starts_with(['{', '[']);
         looks.then(|| Self::parse(text).ok()).flatten()
     }
@@ -141,7 +120,11 @@ impl Json {
     /// Every scalar of the value, and every empty list or object, with its place.
     pub fn leaves(&self) -> Vec<Leaf> {
         let mut leaves = Vec::new();
-        self.collect(&Place::default(), &mut leaves, 0);
+        self.walk(|place, seen| {
+            if let Seen::Leaf(value) = seen {
+                leaves.push(Leaf::new(place, value));
+            }
+        });
         leaves
     }
 
@@ -159,83 +142,32 @@ impl Json {
         }
     }
 
-    /// The length of every list, by its path with `*` for list positions.
-    pub(crate) fn list_lengths(&self) -> Vec<(String, usize)> {
-        let mut lengths = Vec::new();
-        self.collect_lengths(&Place::default(), &mut lengths, 0);
-        lengths
-    }
-
-    fn collect_lengths(&self, place: &Place, lengths: &mut Vec<(String, usize)>, depth: usize) {
-        if depth > MAX_DEPTH {
-            return;
-        }
-        match self {
-            Self::List(items) => {
-                lengths.push((place.pattern.clone(), items.len()));
-                items.iter().for_each(|item| item.collect_lengths(&place.item(0), lengths, depth + 1));
-            }
-            Self::Object(fields) => {
-                fields.iter().for_each(|(key, value)| value.collect_lengths(&place.key(key), lengths, depth + 1));
-            }
-            _ => {}
-        }
-    }
-
     /// The keys of every object, by the path of the object with `*` for list positions.
-    pub(crate) fn keys(&self) -> BTreeMap<String, std::collections::BTreeSet<String>> {
-        let mut keys = BTreeMap::new();
-        self.collect_keys(&Place::default(), &mut keys, 0);
+    pub(crate) fn keys(&self) -> BTreeMap<String, BTreeSet<String>> {
+        let mut keys: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        self.walk(|place, seen| {
+            if let Seen::Object(fields) = seen
+                && !fields.is_empty()
+            {
+                keys.entry(place.pattern().to_owned()).or_default().extend(fields.keys().cloned());
+            }
+        });
         keys
     }
 
-    fn collect_keys(
-        &self,
-        place: &Place,
-        keys: &mut BTreeMap<String, std::collections::BTreeSet<String>>,
-        depth: usize,
-    ) {
-        if depth > MAX_DEPTH {
-            return;
-        }
-        match self {
-            Self::List(items) => items.iter().for_each(|item| item.collect_keys(&place.item(0), keys, depth + 1)),
-            Self::Object(fields) => {
-                for (key, value) in fields {
-                    keys.entry(place.pattern.clone()).or_default().insert(key.clone());
-                    value.collect_keys(&place.key(key), keys, depth + 1);
-                }
-            }
-            Self::Text(text) => {
-                if let Some(inner) = Self::opened(text) {
-                    inner.collect_keys(&place.inside(), keys, depth + 1);
-                }
-            }
-            _ => {}
-        }
+    /// Visits every leaf, object and list; JSON inside strings is opened.
+    pub(crate) fn walk(&self, mut visit: impl FnMut(&Place, Seen<'_>)) {
+        walk::walk(self, None, &mut visit);
     }
 
-    fn collect(&self, place: &Place, leaves: &mut Vec<Leaf>, depth: usize) {
-        if depth > MAX_DEPTH {
-            return;
-        }
-        match self {
-            Self::List(items) if !items.is_empty() => {
-                for (index, item) in items.iter().enumerate() {
-                    item.collect(&place.item(index), leaves, depth + 1);
-                }
+    /// Visits what stands at one pattern.
+    pub(crate) fn walk_at(&self, pattern: &str, mut visit: impl FnMut(Seen<'_>)) {
+        let mut here = |place: &Place, seen: Seen<'_>| {
+            if place.pattern() == pattern {
+                visit(seen);
             }
-            Self::Object(fields) if !fields.is_empty() => {
-                for (key, value) in fields {
-                    value.collect(&place.key(key), leaves, depth + 1);
-                }
-            }
-            Self::Text(text) => match Self::opened(text) {
-                Some(inner) => inner.collect(&place.inside(), leaves, depth + 1),
-                None => leaves.push(Leaf::new(place, self)),
-            },
-            _ => leaves.push(Leaf::new(place, self)),
-        }
+        };
+        walk::walk(self, Some(pattern), &mut here);
     }
 }
 
@@ -282,41 +214,14 @@ pub struct Leaf {
 }
 
 impl Leaf {
-    fn new(place: &Place, value: &Json) -> Self {
-        Self { pointer: place.pointer.clone(), pattern: place.pattern.clone(), value: value.clone() }
+    /// A copy of what a walk comes to.
+    pub(crate) fn new(place: &Place, value: &Json) -> Self {
+        Self { pointer: place.pointer().to_owned(), pattern: place.pattern().to_owned(), value: value.clone() }
     }
 
     /// Whether the leaf sits in a list.
     pub fn is_in_list(&self) -> bool {
         self.pointer != self.pattern
-    }
-}
-
-/// A JSON pointer (RFC 6901) in both forms. `#` steps into JSON inside a string; keys that read
-/// like `*` or `#` are escaped as `~2` and `~3`.
-#[derive(Debug, Clone, Default)]
-struct Place {
-    pointer: String,
-    pattern: String,
-}
-
-impl Place {
-    fn key(&self, key: &str) -> Self {
-        let mut escaped = key.replace('~', "~0").replace('/', "~1");
-        match key {
-            "*" => "~2".clone_into(&mut escaped),
-            "#" => "~3".clone_into(&mut escaped),
-            _ => {}
-        }
-        Self { pointer: format!("{}/{escaped}", self.pointer), pattern: format!("{}/{escaped}", self.pattern) }
-    }
-
-    fn item(&self, index: usize) -> Self {
-        Self { pointer: format!("{}/{index}", self.pointer), pattern: format!("{}/*", self.pattern) }
-    }
-
-    fn inside(&self) -> Self {
-        Self { pointer: format!("{}/#", self.pointer), pattern: format!("{}/#", self.pattern) }
     }
 }
 

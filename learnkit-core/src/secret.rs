@@ -3,13 +3,12 @@
 //! Entropy, URLs and named secret slots come with the full finder; what this module does not find
 //! is listed in the README's status table.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::LazyLock;
 
 use regex::Regex;
 
 use crate::json::Json;
-use crate::run::ToolCall;
 
 /// What stands in place of a secret.
 pub(crate) const MASK: &str = "[secret]";
@@ -48,6 +47,12 @@ const SECRET_KEYS: [&str; 22] = [
     "cookie",
     "setcookie",
 ];
+
+/// The longest of them, in characters.
+const LONGEST_KEY: usize = 13;
+
+/// No shape and no credential is shorter, in bytes: `xoxb-` with ten more.
+const SHORTEST_SHAPE: usize = 15;
 
 /// Shapes of tokens that providers document.
 ///
@@ -90,22 +95,24 @@ pub(crate) struct Secrets(BTreeSet<String>);
 const MIN_SECRET_CHARS: usize = 6;
 
 impl Secrets {
-    /// Everything that masking finds in arguments and results.
-    pub(crate) fn of_calls(calls: &[ToolCall]) -> Self {
-        let mut secrets = Self::default();
-        for call in calls {
-            secrets.collect(call.arguments.raw());
-            secrets.collect(call.output.as_text());
-        }
-        secrets
-    }
-
-    fn collect(&mut self, text: &str) {
+    /// Adds everything that masking finds in a text.
+    pub(crate) fn collect(&mut self, text: &str) {
         let mut found = Vec::new();
         match Json::parse(text) {
             Ok(json) => secret_values(&json, false, &mut found),
             Err(_) => shaped_secrets(text, &mut found),
         }
+        self.extend(found);
+    }
+
+    /// Adds everything that masking finds in a value.
+    pub(crate) fn collect_in(&mut self, json: &Json) {
+        let mut found = Vec::new();
+        secret_values(json, false, &mut found);
+        self.extend(found);
+    }
+
+    fn extend(&mut self, found: Vec<String>) {
         self.0.extend(found.into_iter().filter(|value| is_distinctive(value)));
     }
 
@@ -122,7 +129,9 @@ impl Secrets {
     /// Replaces every found secret in a text, as it stands and as JSON text would write it. Longer
     /// secrets first, so that none leaves a rest.
     pub(crate) fn scrub(&self, text: &mut String) {
-        let mut secrets: Vec<&String> = self.0.iter().collect();
+        let windows = (self.0.len() > MANY_SECRETS).then(|| Windows::of(text));
+        let may_be_in = |secret: &&String| windows.as_ref().is_none_or(|windows| windows.may_hold(secret));
+        let mut secrets: Vec<&String> = self.0.iter().filter(may_be_in).collect();
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         for secret in secrets {
             let quoted = serde_json::Value::from(secret.as_str()).to_string();
@@ -135,6 +144,27 @@ impl Secrets {
     }
 }
 
+/// More secrets than these are not searched one by one in each text.
+const MANY_SECRETS: usize = 32;
+
+/// The starts of everything in a text: a quick look whether one of many secrets may stand there.
+struct Windows(HashSet<Vec<u8>>);
+
+impl Windows {
+    /// No secret is shorter, in bytes.
+    const BYTES: usize = MIN_SECRET_CHARS;
+
+    fn of(text: &str) -> Self {
+        Self(text.as_bytes().windows(Self::BYTES).map(<[u8]>::to_vec).collect())
+    }
+
+    /// A secret that JSON writes in another way is always looked for.
+    fn may_hold(&self, secret: &str) -> bool {
+        let is_plain = secret.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\');
+        !is_plain || secret.as_bytes().get(..Self::BYTES).is_none_or(|start| self.0.contains(start))
+    }
+}
+
 /// Whether a secret may be looked for elsewhere: a plain word such as `default` is everywhere.
 fn is_distinctive(value: &str) -> bool {
     let chars = value.chars().count();
@@ -143,6 +173,9 @@ fn is_distinctive(value: &str) -> bool {
 
 /// Secrets that their shape gives away.
 fn shaped_secrets(text: &str, found: &mut Vec<String>) {
+    if text.len() < SHORTEST_SHAPE {
+        return;
+    }
     if let Some(shapes) = TOKEN_SHAPES.as_ref() {
         found.extend(shapes.find_iter(text).map(|shape| shape.as_str().to_owned()));
     }
@@ -161,9 +194,9 @@ fn secret_values(json: &Json, secret: bool, found: &mut Vec<String>) {
         }
         Json::List(items) => items.iter().for_each(|item| secret_values(item, secret, found)),
         Json::Text(text) | Json::Number(text) if secret => found.push(text.clone()),
-        Json::Text(text) => match Json::parse(text) {
-            Ok(inner @ (Json::Object(_) | Json::List(_))) => secret_values(&inner, false, found),
-            _ => shaped_secrets(text, found),
+        Json::Text(text) => match Json::opened(text) {
+            Some(inner) => secret_values(&inner, false, found),
+            None => shaped_secrets(text, found),
         },
         _ => {}
     }
@@ -171,19 +204,58 @@ fn secret_values(json: &Json, secret: bool, found: &mut Vec<String>) {
 
 /// Masks secrets in free text; JSON text is masked by key name too.
 pub fn mask_text(text: &str) -> Masked {
-    if text.trim_start().starts_with(['{', '[', '"']) && Json::parse(text).is_ok() {
-        return mask_json(text);
+    match quoted_or_nested(text) {
+        Some(json) => mask_parsed(json, text),
+        None => mask_shapes(text),
     }
-    mask_shapes(text)
+}
+
+/// The object, list or string that a text is.
+fn quoted_or_nested(text: &str) -> Option<Json> {
+    let looks = text.trim_start().starts_with(['{', '[', '"']);
+    looks.then(|| Json::parse(text).ok()).flatten()
 }
 
 /// Masks secrets in JSON text at any depth; text that is not JSON is masked as free text.
 ///
 /// JSON without a secret comes back byte for byte.
 pub fn mask_json(text: &str) -> Masked {
-    let Ok(mut json) = Json::parse(text) else { return mask_shapes(text) };
+    match Json::parse(text) {
+        Ok(json) => mask_parsed(json, text),
+        Err(_) => mask_shapes(text),
+    }
+}
+
+fn mask_parsed(mut json: Json, text: &str) -> Masked {
+    if !holds_secret(&json, false) {
+        return Masked { text: text.to_owned(), found: 0 };
+    }
     let found = mask_value(&mut json, false);
-    Masked { text: if found == 0 { text.to_owned() } else { json.to_text() }, found }
+    Masked { text: json.to_text(), found }
+}
+
+/// Whether masking would change anything in a value; it looks as [`mask_value`] does, and copies nothing.
+pub(crate) fn holds_secret(json: &Json, secret: bool) -> bool {
+    match json {
+        Json::Object(fields) => fields.iter().any(|(key, value)| holds_secret(value, secret || is_secret_key(key))),
+        Json::List(items) => items.iter().any(|item| holds_secret(item, secret)),
+        Json::Text(text) if secret && !text.is_empty() => true,
+        Json::Number(_) => secret,
+        Json::Text(text) => match quoted_or_nested(text) {
+            Some(inner) => holds_secret(&inner, false),
+            None => holds_shape(text),
+        },
+        _ => false,
+    }
+}
+
+fn holds_shape(text: &str) -> bool {
+    let has_digit = |found: regex::Captures<'_>| {
+        found.name("drop").is_some_and(|drop| drop.as_str().bytes().any(|byte| byte.is_ascii_digit()))
+    };
+    text.len() >= SHORTEST_SHAPE
+        && (TOKEN_SHAPES.as_ref().is_some_and(|shapes| shapes.is_match(text))
+            || CREDENTIALS.as_ref().is_some_and(|credentials| credentials.captures_iter(text).any(has_digit)))
 }
 
 fn mask_value(json: &mut Json, secret: bool) -> usize {
@@ -212,7 +284,8 @@ fn mask_value(json: &mut Json, secret: bool) -> usize {
 
 /// Whether a key's value is secret. Numbers under such keys count too, so counters are named apart.
 pub(crate) fn is_secret_key(key: &str) -> bool {
-    let plain: String = key.chars().filter(|char| char.is_alphanumeric()).collect::<String>().to_lowercase();
+    let plain: String =
+        key.chars().filter(|char| char.is_alphanumeric()).flat_map(char::to_lowercase).take(LONGEST_KEY + 1).collect();
     SECRET_KEYS.contains(&plain.as_str())
 }
 
@@ -268,9 +341,56 @@ mod tests {
     }
 
     #[test]
+    fn the_bounds_that_save_looking_fit_what_is_looked_for() {
+        assert_eq!(SECRET_KEYS.iter().map(|key| key.len()).max(), Some(LONGEST_KEY));
+        assert!(is_secret_key("Author_iza-TION") && !is_secret_key("authorizations") && !is_secret_key("tokens"));
+        for shortest in ["xoxb-0123456789", "pwd=0123456789ab", "sk_live_0123456789", "-----BEGIN PRIVATE KEY-----"] {
+            assert!(shortest.len() >= SHORTEST_SHAPE && mask_text(shortest).found == 1, "{shortest}");
+            let shorter = &shortest[..shortest.len() - 1];
+            assert_eq!(mask_shapes(shorter).found, 0, "{shorter}");
+        }
+    }
+
+    #[test]
     fn a_token_beside_letters_of_another_script_is_masked() {
         assert_eq!(mask_text("用ghp_abcdefghijklmnopqrstuvwxyz0123456789做").text, "用[secret]做");
         assert_eq!(mask_text("ключAKIAABCDEFGHIJKLMNOPключ").text, "ключ[secret]ключ");
+    }
+
+    #[test]
+    fn looking_for_secrets_and_masking_them_agree() {
+        let object = r#"{"a":[1,{"password":"hunter22"}]}"#;
+        let quoted = serde_json::Value::from(object).to_string();
+        let twice = serde_json::Value::from(quoted.as_str()).to_string();
+        let wrapped = format!(r#"{{"text":{quoted}}}"#);
+        for text in [
+            object,
+            &quoted,
+            &twice,
+            &wrapped,
+            r#"{"pwd":0,"b":1}"#,
+            r#"["Basic abcdefghijkl1"]"#,
+            r#"["sk-ant-api03-AbCdEfGh1234567890abcd"]"#,
+            r#"{"password":"","token":null,"tokens":7}"#,
+            r#"["Basic instructions", "secret: santaclausiscoming"]"#,
+            "[]",
+            "7",
+        ] {
+            let json = Json::parse(text).unwrap();
+            assert_eq!(holds_secret(&json, false), mask_value(&mut json.clone(), false) > 0, "{text}");
+        }
+    }
+
+    #[test]
+    fn one_of_many_secrets_is_scrubbed_wherever_it_stands() {
+        let mut secrets = Secrets::default();
+        let object = |number: usize| format!(r#"{{"password":"geheim-{number}\\\"ü"}}"#);
+        (0..200).for_each(|number| secrets.collect(&object(number)));
+        secrets.collect(r#"{"password":"plain-77-secret"}"#);
+        assert!(secrets.0.len() > MANY_SECRETS);
+        let mut text = "with geheim-7\\\"ü, geheim-8\\\\\\\"ü and plain-77-secret".to_owned();
+        secrets.scrub(&mut text);
+        assert_eq!(text, "with [secret], [secret] and [secret]");
     }
 
     #[test]

@@ -53,8 +53,18 @@ pub(crate) fn search(connection: &Connection, query: &SearchQuery) -> Outcome<Ve
         if found.len() >= query.limit || asked.len() == terms.len() {
             return Ok(found);
         }
-        budget = budget.saturating_mul(WIDER);
+        budget = wider(&terms, budget);
     }
+}
+
+/// The next budget that lets more terms in: the same terms would only find the same rows again.
+fn wider(terms: &[Term], budget: i64) -> i64 {
+    let asked = within(terms, budget).len();
+    let mut wider = budget;
+    while wider < i64::MAX && within(terms, wider).len() == asked {
+        wider = wider.saturating_mul(WIDER);
+    }
+    wider
 }
 
 /// A term of the query and about how many rows hold it.
@@ -168,6 +178,13 @@ mod tests {
         assert_eq!(within(&terms, 8_000), &terms[..]);
         assert_eq!(within(&terms[3..], 1_000), &terms[3..]);
         assert_eq!(within(&[], 1_000), &[]);
+    }
+
+    #[test]
+    fn a_wider_search_asks_for_more_terms() {
+        let terms = [term(3), term(900), term(100_000), term(i64::MAX)];
+        assert_eq!(within(&terms, wider(&terms, RANKED_ROWS)), &terms[..3]);
+        assert_eq!(within(&terms, wider(&terms, 512_000)), &terms[..]);
     }
 
     #[test]

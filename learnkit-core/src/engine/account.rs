@@ -12,7 +12,7 @@ pub(super) struct Answer<'a> {
     pub(super) source: Option<AnswerSource>,
 }
 
-/// The run as the store keeps it, before learning.
+/// The run as the store keeps it, before learning and without its calls.
 pub(super) fn stored_run(kit: &LearnKit, ended: &Ended, outcome: &Outcome, answer: Answer<'_>) -> StoredRun {
     let state = &ended.state;
     let limit = kit.inner.settings.stored_result_bytes;
@@ -41,7 +41,7 @@ pub(super) fn stored_run(kit: &LearnKit, ended: &Ended, outcome: &Outcome, answe
         replayed,
         planning_calls: state.planning_calls,
         synthesis_calls: state.synthesis_calls,
-        calls: ended.calls.iter().map(|call| call.stored(limit)).collect(),
+        calls: Vec::new(),
         answer: masked.map(|masked| prefix(&masked, limit).to_owned()),
         answer_source: answer.source,
         gate: gate(ended, outcome, answer.text),

@@ -11,12 +11,12 @@ use super::session::State;
 use super::{LearnKit, RunReport};
 use crate::backend::{Committed, MakeBatch};
 use crate::lifecycle::Event;
-use crate::procedure::{Distilled, Procedure, Source, distil_without};
+use crate::procedure::{Distilled, Procedure, Source, distil_read};
 use crate::record::{
     AgentName, Confidence, Content, Failure, Origin, Provenance, Record, RecordId, RunId, Skill, TaskLink, Trace, Trust,
 };
 use crate::run::short_reason;
-use crate::run::{AnswerSource, GateSource, StoredRun, ToolCall, Verdict};
+use crate::run::{AnswerSource, GateSource, Reading, StoredRun, ToolCall, Verdict};
 use crate::secret::Secrets;
 use crate::{BoxError, Error, Result, Task};
 
@@ -136,6 +136,8 @@ struct Lesson<'a> {
     ended: &'a Ended,
     outcome: &'a Outcome,
     now: Timestamp,
+    /// The calls, read once.
+    readings: Vec<Reading>,
     secrets: Secrets,
     answer: Option<String>,
     run: StoredRun,
@@ -156,13 +158,16 @@ impl<'a> Lesson<'a> {
             (None, None) => (None, None),
         };
         let now = kit.now();
-        let run = stored_run(kit, ended, outcome, Answer { text: answer.as_deref(), source });
+        let (readings, secrets) = Reading::of_calls(&ended.calls, kit.inner.settings.stored_result_bytes);
+        let mut run = stored_run(kit, ended, outcome, Answer { text: answer.as_deref(), source });
+        run.calls = readings.iter().map(|reading| reading.stored.clone()).collect();
         let mut lesson = Self {
             kit,
             ended,
             outcome,
             now,
-            secrets: Secrets::of_calls(&ended.calls),
+            readings,
+            secrets,
             answer,
             run,
             events: Vec::new(),
@@ -238,7 +243,7 @@ impl<'a> Lesson<'a> {
             run: &self.run.id,
             stored_result_bytes,
         };
-        match distil_without(&source, &self.secrets) {
+        match distil_read(&source, &self.readings, &self.secrets) {
             Distilled::Procedure(procedure) => self.procedure = Some(*procedure),
             Distilled::Nothing(_) => self.run.warnings.push("nothing captured: no call is left to keep".to_owned()),
         }

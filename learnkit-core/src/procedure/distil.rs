@@ -3,14 +3,15 @@
 //! It drops only failed calls, exact repeats that change nothing, and declared exploration that feeds
 //! nothing; guessing that a read was useless broke 110 of 1,906 real procedures.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::guard::{Given, Results};
+use super::said::Said;
 use super::value::{is_date_or_time, is_opaque, is_relative_to_now, mentions};
 use super::{Dropped, Guard, Procedure, Shape, Step};
-use crate::json::Json;
+use crate::json::{Json, Seen};
 use crate::record::RunId;
-use crate::run::ToolCall;
+use crate::run::{Reading, ToolCall};
 use crate::secret::{Secrets, mask_text};
 use crate::tool::EffectClass;
 
@@ -49,12 +50,13 @@ pub enum Distilled {
 
 /// Makes a procedure of a run.
 pub fn distil(source: &Source<'_>) -> Distilled {
-    distil_without(source, &Secrets::of_calls(source.calls))
+    let (readings, secrets) = Reading::of_calls(source.calls, source.stored_result_bytes);
+    distil_read(source, &readings, &secrets)
 }
 
-/// Makes a procedure of a run whose secrets are known already.
-pub(crate) fn distil_without(source: &Source<'_>, secrets: &Secrets) -> Distilled {
-    let mut draft = Draft::of(source, secrets);
+/// Makes a procedure of a run whose calls were read already.
+pub(crate) fn distil_read(source: &Source<'_>, readings: &[Reading], secrets: &Secrets) -> Distilled {
+    let mut draft = Draft::of(source, readings, secrets);
     draft.drop_idle_exploration();
     if draft.kept.is_empty() {
         return Distilled::Nothing(draft.dropped);
@@ -66,6 +68,7 @@ struct Draft<'a> {
     source: &'a Source<'a>,
     secrets: &'a Secrets,
     given: Given,
+    answer_words: Words,
     kept: Vec<Kept<'a>>,
     dropped: Vec<Dropped>,
     guide_only: Vec<String>,
@@ -76,26 +79,57 @@ struct Kept<'a> {
     /// The index in the run.
     index: usize,
     call: &'a ToolCall,
-    result: Json,
+    reading: &'a Reading,
     /// What its arguments took from the results of kept calls before it.
     guards: Vec<Guard>,
     /// The leaves of its result that the answer names.
     answered: BTreeSet<String>,
 }
 
+impl<'a> Kept<'a> {
+    fn new(index: usize, call: &'a ToolCall, reading: &'a Reading) -> Self {
+        Self { index, call, reading, guards: Vec::new(), answered: BTreeSet::new() }
+    }
+}
+
+fn said(call: &ToolCall, reading: &Reading) -> Said {
+    Said::of(&reading.result, call.output.as_text().len())
+}
+
+/// The words of an answer: a quick look whether it may name a text, before the whole of it is searched.
+struct Words(HashSet<String>);
+
+impl Words {
+    fn of(answer: &str) -> Self {
+        Self(runs(answer).map(str::to_owned).collect())
+    }
+
+    /// Whether every word of a text is a word of the answer, as it is where the answer mentions the text.
+    fn may_name(&self, text: &str) -> bool {
+        runs(text).all(|word| self.0.contains(word))
+    }
+}
+
+/// The longest runs of letters and digits.
+fn runs(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|char: char| !char.is_alphanumeric()).filter(|run| !run.is_empty())
+}
+
 impl<'a> Draft<'a> {
-    fn of(source: &'a Source<'a>, secrets: &'a Secrets) -> Self {
+    fn of(source: &'a Source<'a>, readings: &'a [Reading], secrets: &'a Secrets) -> Self {
         let given = Given::of(std::iter::once(source.task).chain(source.parameters.values().map(String::as_str)));
-        let mut draft = Self { source, secrets, given, kept: Vec::new(), dropped: Vec::new(), guide_only: Vec::new() };
+        let (kept, dropped, guide_only) = (Vec::new(), Vec::new(), Vec::new());
+        let answer_words = Words::of(source.answer.unwrap_or_default());
+        let mut draft = Self { source, secrets, given, answer_words, kept, dropped, guide_only };
         let mut results = Results::default();
         let mut left_out = Results::default();
-        for (index, call) in source.calls.iter().enumerate() {
+        for (index, (call, reading)) in source.calls.iter().zip(readings).enumerate() {
             match draft.reason_to_drop(call) {
                 Some(reason) => {
                     draft.drop_call(index, call, reason);
-                    left_out.push(&call.output.to_json());
+                    left_out.push(said(call, reading));
                 }
-                None => draft.keep(index, call, &mut results, &left_out),
+                None => draft.keep(Kept::new(index, call, reading), &mut results, &left_out),
             }
             if !call.status.is_ok() && call.annotations.effect() == EffectClass::Destructive {
                 draft.guide_only.push(format!("a call of the destructive tool `{}` failed", call.tool));
@@ -124,8 +158,8 @@ impl<'a> Draft<'a> {
         self.dropped.push(Dropped { call: index, tool: call.tool.clone(), reason: reason.to_owned() });
     }
 
-    fn keep(&mut self, index: usize, call: &'a ToolCall, results: &mut Results, left_out: &Results) {
-        let result = call.output.to_json();
+    fn keep(&mut self, mut kept: Kept<'a>, results: &mut Results, left_out: &Results) {
+        let Kept { call, reading, .. } = kept;
         let is_small = call.arguments.raw().len() <= MAX_ARGUMENT_BYTES && self.kept.len() < MAX_STEPS;
         let mut guards = if is_small { results.guards(&call.arguments, &self.given) } else { Vec::new() };
         // Steps that ran side by side cannot feed each other.
@@ -137,9 +171,13 @@ impl<'a> Draft<'a> {
         if is_small && left_out.has_uncovered(&call.arguments, &self.given, &guards) {
             self.guide_only.push(format!("an argument of `{}` came from a call that was left out", call.tool));
         }
-        let answered = self.answered_patterns(&result);
-        results.push(&result);
-        self.kept.push(Kept { index, call, result, guards, answered });
+        if guards.iter().any(|guard| results.is_scattered(guard)) {
+            self.guide_only.push(format!("an argument of `{}` stands in too many places of a long result", call.tool));
+        }
+        kept.guards = guards;
+        kept.answered = self.answered_patterns(&reading.result);
+        results.push(said(call, reading));
+        self.kept.push(kept);
     }
 
     /// The leaves that the answer names and the task does not.
@@ -148,13 +186,23 @@ impl<'a> Draft<'a> {
         let named = |value: &Json| {
             let Some(text) = value.scalar_text() else { return false };
             let telling = text.chars().count() >= 3 || is_opaque(value) || matches!(value, Json::Number(_));
-            telling && mentions(answer, text) && !self.given.gives(text)
+            telling && self.answer_words.may_name(text) && mentions(answer, text) && !self.given.gives(text)
         };
-        let mut patterns: BTreeSet<String> =
-            result.leaves().into_iter().filter(|leaf| named(&leaf.value)).map(|leaf| leaf.pattern).collect();
+        let mut patterns: BTreeSet<String> = BTreeSet::new();
         // "There are two tables" rests on the list of tables, though it names none of them.
-        let counted = result.list_lengths().into_iter().filter(|(_, len)| mentions_count(answer, *len));
-        patterns.extend(counted.map(|(path, _)| path));
+        let mut counts: BTreeMap<usize, bool> = BTreeMap::new();
+        let lower = answer.to_lowercase();
+        let mut is_counted = |len| *counts.entry(len).or_insert_with(|| mentions_count(&lower, len));
+        result.walk(|place, seen| {
+            let is_named = match seen {
+                Seen::Leaf(value) => named(value),
+                Seen::List(items) => !place.is_in_string() && is_counted(items.len()),
+                Seen::Object(_) => false,
+            };
+            if is_named && !patterns.contains(place.pattern()) {
+                patterns.insert(place.pattern().to_owned());
+            }
+        });
         patterns
     }
 
@@ -194,8 +242,7 @@ impl<'a> Draft<'a> {
                 used.insert(place.path.clone());
             }
         }
-        let limit = self.source.stored_result_bytes;
-        let steps = self.kept.iter().zip(&used).map(|(kept, used)| step(kept, used, limit)).collect();
+        let steps = self.kept.iter().zip(&used).map(|(kept, used)| step(kept, used)).collect();
         let answer = self.answer();
         self.dropped.sort_by_key(|dropped| dropped.call);
         Procedure {
@@ -254,17 +301,16 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// Whether an answer names a count, as digits or as an English word.
+/// Whether an answer in lowercase names a count, as digits or as an English word.
 fn mentions_count(answer: &str, count: usize) -> bool {
     const WORDS: [&str; 13] =
         ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
-    let answer = answer.to_lowercase();
-    mentions(&answer, &count.to_string()) || WORDS.get(count).is_some_and(|word| mentions(&answer, word))
+    mentions(answer, &count.to_string()) || WORDS.get(count).is_some_and(|word| mentions(answer, word))
 }
 
-fn step(kept: &Kept<'_>, used: &BTreeSet<String>, limit: usize) -> Step {
+fn step(kept: &Kept<'_>, used: &BTreeSet<String>) -> Step {
     let call = kept.call;
-    let stored = call.stored(limit);
+    let stored = kept.reading.stored.clone();
     let masked = |guard: &Guard| Guard { value: mask_text(&guard.value).text, ..guard.clone() };
     Step {
         tool: call.tool.clone(),
@@ -273,7 +319,7 @@ fn step(kept: &Kept<'_>, used: &BTreeSet<String>, limit: usize) -> Step {
         requires_approval: call.annotations.requires_approval,
         group: call.group,
         guards: kept.guards.iter().take(MAX_GUARDS).map(masked).collect(),
-        shape: Shape::of(&kept.result, used),
+        shape: Shape::of(&kept.reading.result, used),
         result: stored.result,
     }
 }

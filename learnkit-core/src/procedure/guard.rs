@@ -1,14 +1,21 @@
 //! Guards: an argument that came from an earlier result is sent again only while that result still
 //! says so. Neither a stale value nor a guess is ever sent.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use super::look::Look;
+use super::said::{Index, Said, Sought};
 use super::value::{atoms, is_date_or_time, is_numeric_atom, is_opaque, mentions, same_text, without_clock};
 use crate::hash::Fingerprint;
-use crate::json::{Json, Leaf};
+use crate::json::Json;
 use crate::run::Arguments;
+
+/// So many places of a value in a long result are guarded. A plain word needs only one of them; an opaque
+/// value that stands in more makes the procedure guide-only.
+pub(super) const MAX_LONG_PLACES: usize = 64;
 
 /// What must still hold for one argument value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,161 +71,70 @@ pub enum Holds {
     },
 }
 
-/// The results of earlier steps, flattened once and indexed.
+/// The results of earlier steps.
 #[derive(Debug, Default)]
 pub(crate) struct Results {
-    steps: Vec<Flat>,
-    /// Values of leaves and keys by their most telling atom.
-    by_atom: HashMap<String, BTreeSet<String>>,
-    /// Where each value stands.
-    by_value: HashMap<String, Vec<Found>>,
-    /// Leaves by each of their atoms: (step, leaf).
-    leaves: HashMap<String, BTreeSet<(usize, usize)>>,
-}
-
-/// One result: its leaves, and its object keys by the path of the object.
-#[derive(Debug, Default)]
-struct Flat {
-    leaves: Vec<Leaf>,
-    keys: BTreeMap<String, BTreeSet<String>>,
-}
-
-impl Flat {
-    fn of(result: &Json) -> Self {
-        Self { leaves: result.leaves(), keys: result.keys() }
-    }
-}
-
-/// A place where a value stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Found {
-    step: usize,
-    path: String,
-    in_list: bool,
-    is_key: bool,
+    steps: Vec<Said>,
+    /// What the short ones say.
+    index: Index,
 }
 
 impl Results {
     /// Adds the result of the next step and indexes it, to make guards.
-    pub(crate) fn push(&mut self, result: &Json) {
-        let flat = Flat::of(result);
-        self.index(self.steps.len(), &flat);
-        self.steps.push(flat);
+    pub(crate) fn push(&mut self, said: Said) {
+        if let Said::Short(flat) = &said {
+            self.index.add_all(self.steps.len(), flat);
+        }
+        self.steps.push(said);
     }
 
     /// Puts the result of a step in its place, to check guards; parallel steps may finish in any order.
-    pub(crate) fn set(&mut self, step: usize, result: &Json) {
+    pub(crate) fn set(&mut self, step: usize, said: Said) {
         while self.steps.len() <= step {
-            self.steps.push(Flat::default());
+            self.steps.push(Said::default());
         }
         if let Some(place) = self.steps.get_mut(step) {
-            *place = Flat::of(result);
-        }
-    }
-
-    fn index(&mut self, step: usize, flat: &Flat) {
-        for (at, leaf) in flat.leaves.iter().enumerate() {
-            let Some(text) = leaf.value.scalar_text() else { continue };
-            let all = atoms(text);
-            let (path, in_list) = (leaf.pattern.clone(), leaf.is_in_list());
-            self.add(text, &all, Found { step, path, in_list, is_key: false });
-            for atom in all {
-                self.leaves.entry(atom).or_default().insert((step, at));
-            }
-        }
-        for (path, keys) in &flat.keys {
-            for key in keys {
-                self.add(key, &atoms(key), Found { step, path: path.clone(), in_list: false, is_key: true });
-            }
-        }
-    }
-
-    fn add(&mut self, value: &str, atoms: &BTreeSet<String>, found: Found) {
-        // The atom that fewest other values share: one with digits, else the longest.
-        let Some(atom) = atoms.iter().max_by_key(|atom| (is_numeric_atom(atom), atom.len())) else { return };
-        self.by_atom.entry(atom.clone()).or_default().insert(value.to_owned());
-        let places = self.by_value.entry(value.to_owned()).or_default();
-        if !places.contains(&found) {
-            places.push(found);
+            *place = said;
         }
     }
 
     /// The guards of a call's arguments; `given` says what the task itself gives.
     pub(crate) fn guards(&self, arguments: &Arguments, given: &Given) -> Vec<Guard> {
         let Ok(json) = arguments.json() else { return Vec::new() };
-        let mut guards = Vec::new();
-        for leaf in json.leaves() {
-            if let Some(text) = leaf.value.scalar_text() {
-                self.guard_text(&leaf.pointer, text, given, &mut guards);
-            }
-        }
+        let leaves = json.leaves();
+        let texts = leaves.iter().filter_map(|leaf| Some((leaf.pointer.clone(), leaf.value.scalar_text()?.to_owned())));
         // Keys of arguments are mostly the tool's own words; an id as a key is data.
-        for (path, keys) in json.keys() {
-            for key in keys.iter().filter(|key| is_opaque_text(key)) {
-                self.guard_text(&format!("{path}/{key}"), key, given, &mut guards);
-            }
+        let keys = json.keys().into_iter().flat_map(|(path, keys)| {
+            let opaque = keys.into_iter().filter(|key| is_opaque_text(key));
+            opaque.map(move |key| (format!("{path}/{key}"), key))
+        });
+        let is_open = |(_, text): &(String, String)| !text.trim().is_empty() && !given.gives(text);
+        let texts: Vec<(String, String)> = texts.chain(keys).filter(is_open).collect();
+        let long = self.look_through(texts.iter().map(|(_, text)| text.as_str()));
+        let look = Look { results: self, short: &self.index, long };
+        let mut guards = Vec::new();
+        for (pointer, text) in &texts {
+            look.guard_text(pointer, text, given, &mut guards);
         }
         guards
     }
 
-    /// Guards every value of earlier results that stands in one argument text.
-    fn guard_text(&self, pointer: &str, text: &str, given: &Given, guards: &mut Vec<Guard>) {
-        if text.trim().is_empty() || given.gives(text) {
-            return;
+    /// What the long results say of some texts.
+    fn look_through<'t>(&self, texts: impl Iterator<Item = &'t str>) -> Index {
+        let mut index = Index::default();
+        let mut long =
+            self.steps.iter().enumerate().filter_map(|(step, said)| Some((step, said.as_long()?))).peekable();
+        if long.peek().is_some() {
+            let sought = Sought::of(texts);
+            long.for_each(|(step, result)| index.add_sought(step, result, &sought));
         }
-        let own = atoms(text);
-        let folded = text.to_lowercase();
-        let before = guards.len();
-        let mut covered: BTreeSet<String> = BTreeSet::new();
-        let candidates: BTreeSet<&String> = own.iter().filter_map(|atom| self.by_atom.get(atom)).flatten().collect();
-        for value in candidates {
-            let lower = value.to_lowercase();
-            let whole = same_text(&folded, &lower);
-            if (whole || (is_telling(value) && mentions(&folded, &lower))) && !given.gives(value) {
-                let guard = self.guard(pointer, value, whole);
-                covered.extend(guard.iter().flat_map(|_| atoms(value)));
-                guards.extend(guard);
-            }
-        }
-        // Numbers, dates and ids that stand in longer results; whole ids before their parts.
-        let telling = own.iter().filter(|atom| is_numeric_atom(atom) && !given.atoms.contains(*atom));
-        let mut telling: Vec<&String> = telling.collect();
-        telling.sort_by_key(|atom| std::cmp::Reverse(atom.len()));
-        for atom in telling {
-            if covered.contains(atom) {
-                continue;
-            }
-            if let Some(guard) = self.guard_mentioned(pointer, atom) {
-                covered.extend(atoms(atom));
-                guards.push(guard);
-            }
-        }
-        if guards.len() == before && own.len() == 1 {
-            guards.extend(own.iter().filter_map(|atom| self.guard_mentioned(pointer, atom)));
-        } else if guards.len() == before {
-            guards.extend(self.guard_phrase(pointer, text, &own));
-        }
+        index
     }
 
-    /// The guard of several words that stand together in earlier results.
-    fn guard_phrase(&self, pointer: &str, text: &str, own: &BTreeSet<String>) -> Option<Guard> {
-        let rarest = own.iter().filter_map(|atom| self.leaves.get(atom)).min_by_key(|leaves| leaves.len())?;
-        let mut places: Vec<Place> = Vec::new();
-        for &(step, at) in rarest {
-            let Some(leaf) = self.steps.get(step).and_then(|flat| flat.leaves.get(at)) else { continue };
-            if leaf.value.scalar_text().is_some_and(|said| mentions(said, text)) {
-                let place = Place { step, path: leaf.pattern.clone(), holds: Holds::Mentioned };
-                if !places.contains(&place) {
-                    places.push(place);
-                }
-            }
-        }
-        (!places.is_empty()).then(|| Guard {
-            argument: pointer.to_owned(),
-            value: text.to_owned(),
-            check: Check::Any,
-            places,
-        })
+    /// Whether a guard of an opaque value would have to look at too many places of a long result.
+    pub(crate) fn is_scattered(&self, guard: &Guard) -> bool {
+        let in_long = |place: &&Place| self.steps.get(place.step).is_some_and(|said| said.as_long().is_some());
+        guard.check == Check::All && guard.places.iter().filter(in_long).count() > MAX_LONG_PLACES
     }
 
     /// Opaque values of these results that stand in a call's arguments and that no guard of `guards` covers.
@@ -228,51 +144,6 @@ impl Results {
             let mut same = guards.iter().filter(|guard| guard.argument == own.argument);
             is_opaque_text(&own.value) && !same.any(|guard| parts.is_subset(&atoms(&guard.value)))
         })
-    }
-
-    /// The guard of a value that is a leaf or key of earlier results.
-    fn guard(&self, pointer: &str, value: &str, whole: bool) -> Option<Guard> {
-        let opaque = is_opaque_text(value);
-        let found = self.by_value.get(value)?;
-        let places = found.iter().filter(|found| {
-            // A plain key inside a longer text is a coincidence; a whole one names what the result listed.
-            !found.is_key || whole || opaque
-        });
-        let places: Vec<Place> = places.map(|found| self.place(found, value)).collect();
-        let check = if opaque { Check::All } else { Check::Any };
-        (!places.is_empty()).then(|| Guard { argument: pointer.to_owned(), value: value.to_owned(), check, places })
-    }
-
-    fn place(&self, found: &Found, value: &str) -> Place {
-        let opaque = is_opaque_text(value);
-        let holds = match (opaque, found.is_key, found.in_list) {
-            (true, true, _) | (true, _, true) => {
-                Holds::ChosenFrom { all: self.all_at(found.step, &found.path, found.is_key, value) }
-            }
-            (false, true, _) => Holds::Key,
-            _ => Holds::Equal,
-        };
-        Place { step: found.step, path: found.path.clone(), holds }
-    }
-
-    /// The guard of an atom that stands in earlier results.
-    fn guard_mentioned(&self, pointer: &str, atom: &str) -> Option<Guard> {
-        let opaque = is_opaque_text(atom);
-        let mut places: Vec<Place> = Vec::new();
-        for &(step, at) in self.leaves.get(atom)? {
-            let Some(leaf) = self.steps.get(step).and_then(|flat| flat.leaves.get(at)) else { continue };
-            let holds = if opaque {
-                Holds::ChosenFrom { all: self.all_at(step, &leaf.pattern, false, atom) }
-            } else {
-                Holds::Mentioned
-            };
-            let place = Place { step, path: leaf.pattern.clone(), holds };
-            if !places.contains(&place) {
-                places.push(place);
-            }
-        }
-        let check = if opaque { Check::All } else { Check::Any };
-        (!places.is_empty()).then(|| Guard { argument: pointer.to_owned(), value: atom.to_owned(), check, places })
     }
 
     /// Why a guard does not hold any more, or nothing when it does.
@@ -295,13 +166,16 @@ impl Results {
     }
 
     fn holds(&self, place: &Place, value: &str) -> bool {
-        let Some(flat) = self.steps.get(place.step) else { return false };
-        let mut texts =
-            flat.leaves.iter().filter(|leaf| leaf.pattern == place.path).filter_map(|leaf| leaf.value.scalar_text());
+        let Some(said) = self.steps.get(place.step) else { return false };
+        let any = |fits: &dyn Fn(&str) -> bool| {
+            let mut found = false;
+            said.leaves_at(&place.path, |leaf| found |= !found && leaf.scalar_text().is_some_and(fits));
+            found
+        };
         match &place.holds {
-            Holds::Equal => texts.any(|text| same_text(text, value)),
-            Holds::Mentioned => texts.any(|text| mentions(text, value) || atoms(text).contains(value)),
-            Holds::Key => flat.keys.get(&place.path).is_some_and(|keys| keys.contains(value)),
+            Holds::Equal => any(&|text| same_text(text, value)),
+            Holds::Mentioned => any(&|text| mentions(text, value) || atoms(text).contains(value)),
+            Holds::Key => said.keys_at(&place.path).contains(value),
             Holds::ChosenFrom { all } => {
                 [false, true].iter().any(|keys| *all == self.all_at(place.step, &place.path, *keys, value))
             }
@@ -310,16 +184,20 @@ impl Results {
 
     /// The hash of everything that stands at a path: the values of its leaves in order, or the keys.
     /// When the value itself is no moment, times of day beside it do not count.
-    fn all_at(&self, step: usize, path: &str, keys: bool, value: &str) -> String {
+    pub(super) fn all_at(&self, step: usize, path: &str, keys: bool, value: &str) -> String {
         let hash = Fingerprint::new(if keys { "keys" } else { "leaves" });
-        let Some(flat) = self.steps.get(step) else { return hash.short() };
+        let Some(said) = self.steps.get(step) else { return hash.short() };
         if keys {
-            return flat.keys.get(path).into_iter().flatten().fold(hash, |hash, key| hash.part(key)).short();
+            return said.keys_at(path).iter().fold(hash, |hash, key| hash.part(key)).short();
         }
         let is_moment = is_date_or_time(value);
-        let leaves = flat.leaves.iter().filter(|leaf| leaf.pattern == path).map(|leaf| leaf.value.to_text());
-        let said = leaves.map(|text| if is_moment { text } else { without_clock(&text).into_owned() });
-        said.fold(hash, |hash, text| hash.part(&text)).short()
+        let mut hash = Some(hash);
+        said.leaves_at(path, |leaf| {
+            let text = leaf.to_text();
+            let text = if is_moment { Cow::Borrowed(text.as_str()) } else { without_clock(&text) };
+            hash = hash.take().map(|hash| hash.part(&text));
+        });
+        hash.map(Fingerprint::short).unwrap_or_default()
     }
 }
 
@@ -327,7 +205,7 @@ impl Results {
 #[derive(Debug)]
 pub(crate) struct Given {
     texts: Vec<String>,
-    atoms: BTreeSet<String>,
+    pub(super) atoms: BTreeSet<String>,
 }
 
 impl Given {
@@ -347,23 +225,25 @@ impl Given {
 }
 
 /// Whether a value is opaque, however it is written: a quoted number counts as the number.
-fn is_opaque_text(value: &str) -> bool {
+pub(super) fn is_opaque_text(value: &str) -> bool {
     let is_number = value.parse::<f64>().is_ok();
     is_opaque(&if is_number { Json::Number(value.to_owned()) } else { Json::Text(value.to_owned()) })
 }
 
 /// Whether a value says enough to be recognised inside a longer text.
-fn is_telling(value: &str) -> bool {
+pub(super) fn is_telling(value: &str) -> bool {
     value.chars().count() >= 3 || is_numeric_atom(value)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
     fn results(texts: &[&str]) -> Results {
         let mut results = Results::default();
-        texts.iter().for_each(|text| results.push(&Json::of_result(text)));
+        texts.iter().for_each(|text| results.push(Said::of(&Arc::new(Json::of_result(text)), text.len())));
         results
     }
 
@@ -423,6 +303,55 @@ mod tests {
             ("created ticket 10012 for you", "created ticket 20022 for you", r#"{"ref": "ticket-10012"}"#),
         ] {
             assert!(breaks(then, now, arguments), "{then} -> {now} sent {arguments}");
+        }
+    }
+
+    #[test]
+    fn a_long_result_is_guarded_and_checked_as_a_short_one() {
+        let then = r#"[{"id": "order_1001", "who": "Bob", "at": "10:03"}, {"id": "order_2002", "who": "Ann, B.", "at": "10:04"}]"#;
+        let later = then.replace("10:03", "11:44");
+        let fewer = r#"[{"id": "order_1001", "who": "Bob", "at": "10:03"}]"#;
+        let forms = |text: &str| {
+            let json = Arc::new(Json::of_result(text));
+            [Said::of(&json, 0), Said::of(&json, usize::MAX)].map(|said| {
+                let mut results = Results::default();
+                results.push(said);
+                results
+            })
+        };
+        let given = Given::of(["refund the order"]);
+        for arguments in [
+            r#"{"order": "order_1001"}"#,
+            r#"{"order": "ORDER_1001", "note": "for Bob at 10:03"}"#,
+            r#"{"who": "bob"}"#,
+            r#"{"who": "Ann, B."}"#,
+            r#"{"order_2002": {"id": 2002, "who": "who"}}"#,
+            r#"{"mode": "fast"}"#,
+        ] {
+            let arguments = Arguments::from_raw(arguments);
+            let [short, long] = forms(then).map(|results| results.guards(&arguments, &given));
+            assert_eq!(long, short, "{arguments}");
+            for now in [then, &later, fewer, "[]", "Bob"] {
+                let [was_short, is_long] = forms(now).map(|now| short.iter().map(|guard| now.broken(guard)).collect());
+                let both: [Vec<Option<String>>; 2] = [was_short, is_long];
+                assert_eq!(both[0], both[1], "{arguments} against {now}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_opaque_value_all_over_a_long_result_is_too_much_to_guard() {
+        let fields: Vec<String> = (0..200).map(|row| format!(r#""k{row}": ["order_1001", "word"]"#)).collect();
+        let json = Arc::new(Json::of_result(&format!("{{{}}}", fields.join(","))));
+        let given = Given::of(["refund"]);
+        for (bytes, argument, scattered) in
+            [(usize::MAX, "order_1001", true), (0, "order_1001", false), (usize::MAX, "word", false)]
+        {
+            let mut results = Results::default();
+            results.push(Said::of(&json, bytes));
+            let guards = results.guards(&Arguments::from_raw(format!(r#"{{"value": "{argument}"}}"#)), &given);
+            assert!(!guards.is_empty());
+            assert_eq!(guards.iter().any(|guard| results.is_scattered(guard)), scattered, "{argument} of {bytes}");
         }
     }
 

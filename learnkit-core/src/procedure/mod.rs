@@ -4,6 +4,8 @@
 
 mod distil;
 mod guard;
+mod look;
+mod said;
 mod shape;
 mod value;
 
@@ -11,10 +13,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use distil::distil_without;
+pub(crate) use distil::distil_read;
 pub use distil::{Distilled, Source, distil};
 pub(crate) use guard::Results;
 pub use guard::{Check, Guard, Holds, Place};
+pub(crate) use said::Said;
 pub use shape::{LeafShape, Shape};
 pub use value::is_opaque;
 pub(crate) use value::{is_date_or_time, mentions, same_scalar};

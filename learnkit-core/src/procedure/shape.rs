@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::json::{Json, JsonKind, Leaf};
+use crate::json::{Json, JsonKind, Seen};
 
 /// The kind of a result, and the kinds of the leaves that something later uses.
 ///
@@ -40,13 +40,24 @@ const MAX_OTHER_LEAVES: usize = 64;
 impl Shape {
     /// The shape of a result of which the leaves at `used` patterns matter.
     pub(crate) fn of(result: &Json, used: &BTreeSet<String>) -> Self {
-        let mut merged = merged(&result.leaves());
-        let used = used
-            .iter()
-            .filter_map(|pattern| merged.remove(pattern).map(|kinds| LeafShape { pattern: pattern.clone(), kinds }))
-            .collect();
-        merged.retain(|pattern, _| !pattern.is_empty());
-        let other = merged.into_iter().take(MAX_OTHER_LEAVES).collect();
+        let mut seen: Kinds = BTreeMap::new();
+        let mut other: Kinds = BTreeMap::new();
+        each_leaf(result, |pattern, kind| {
+            if used.contains(pattern) {
+                note(&mut seen, pattern, kind);
+            } else if !pattern.is_empty() {
+                // The first ones in the order of their names stay, and no more are ever held.
+                let is_full = other.len() == MAX_OTHER_LEAVES;
+                if is_full && other.last_key_value().is_some_and(|(last, _)| pattern > last.as_str()) {
+                    return;
+                }
+                note(&mut other, pattern, kind);
+                if other.len() > MAX_OTHER_LEAVES {
+                    other.pop_last();
+                }
+            }
+        });
+        let used = seen.into_iter().map(|(pattern, kinds)| LeafShape { pattern, kinds }).collect();
         Self { kind: result.kind(), was_empty: is_empty(result), used, other }
     }
 
@@ -68,13 +79,13 @@ impl Shape {
         if is_empty(fresh) && !self.was_empty {
             return Some(format!("the {} is empty for the first time", self.kind));
         }
-        let merged = merged(&fresh.leaves());
+        let merged = kinds_of(fresh, |pattern| self.used.iter().any(|leaf| leaf.pattern == pattern));
         self.used.iter().find_map(|leaf| leaf.divergence(merged.get(&leaf.pattern)))
     }
 
     /// Differences that nothing uses, for a warning.
     pub(crate) fn drift(&self, fresh: &Json) -> Option<String> {
-        let merged = merged(&fresh.leaves());
+        let merged = kinds_of(fresh, |pattern| self.other.contains_key(pattern));
         let changed = self.other.iter().find(|(pattern, kinds)| match merged.get(*pattern) {
             Some(fresh) => fresh.iter().any(|kind| *kind != JsonKind::Null && !kinds.contains(kind)),
             None => true,
@@ -101,12 +112,33 @@ fn is_empty(result: &Json) -> bool {
     }
 }
 
-fn merged(leaves: &[Leaf]) -> BTreeMap<String, BTreeSet<JsonKind>> {
-    let mut merged: BTreeMap<String, BTreeSet<JsonKind>> = BTreeMap::new();
-    for leaf in leaves {
-        merged.entry(leaf.pattern.clone()).or_default().insert(leaf.value.kind());
+/// The kinds of leaves by their patterns.
+type Kinds = BTreeMap<String, BTreeSet<JsonKind>>;
+
+fn each_leaf(result: &Json, mut visit: impl FnMut(&str, JsonKind)) {
+    result.walk(|place, seen| {
+        if let Seen::Leaf(value) = seen {
+            visit(place.pattern(), value.kind());
+        }
+    });
+}
+
+/// The kinds of the leaves at the patterns that count.
+fn kinds_of(result: &Json, counts: impl Fn(&str) -> bool) -> Kinds {
+    let mut kinds = BTreeMap::new();
+    each_leaf(result, |pattern, kind| {
+        if counts(pattern) {
+            note(&mut kinds, pattern, kind);
+        }
+    });
+    kinds
+}
+
+fn note(kinds: &mut Kinds, pattern: &str, kind: JsonKind) {
+    match kinds.get_mut(pattern) {
+        Some(known) => drop(known.insert(kind)),
+        None => drop(kinds.insert(pattern.to_owned(), BTreeSet::from([kind]))),
     }
-    merged
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! The answer of a replay: the recorded one only when nothing that it rests on has changed.
 
+use std::sync::Arc;
+
 use crate::json::{Json, Leaf};
 use crate::procedure::{Procedure, Step, is_date_or_time, is_opaque, mentions, same_scalar};
 use crate::secret::MASK;
@@ -21,7 +23,7 @@ pub(crate) fn recorded_answer<'p>(procedure: &'p Procedure, fresh: &[Option<Fres
 #[derive(Debug, Clone)]
 pub(crate) struct Fresh {
     /// The result.
-    pub(crate) json: Json,
+    pub(crate) json: Arc<Json>,
     /// Whether it is the recorded text to the byte.
     pub(crate) same_text: bool,
 }
@@ -33,7 +35,7 @@ fn unchanged(step: &Step, fresh: &Fresh, answer: &str) -> bool {
     }
     let fresh = &fresh.json;
     let recorded = Json::of_result(&step.result.text);
-    recorded == *fresh || same_but_ids(&recorded.leaves(), &fresh.leaves(), answer)
+    recorded == **fresh || same_but_ids(&recorded.leaves(), &fresh.leaves(), answer)
 }
 
 fn same_but_ids(recorded: &[Leaf], fresh: &[Leaf], answer: &str) -> bool {

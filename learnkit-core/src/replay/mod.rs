@@ -13,7 +13,7 @@ use answer::{Fresh, recorded_answer};
 pub use handover::render_done;
 pub(crate) use preflight::preflight;
 
-use crate::procedure::{Procedure, Step};
+use crate::procedure::{Procedure, Said, Step};
 use crate::run::{Arguments, CallStatus, ToolCall};
 
 /// A call that memory plans.
@@ -158,7 +158,7 @@ impl Replay {
             self.stop(index, format!("`{}` failed: {reason}", call.tool), true);
             return;
         }
-        let fresh = call.output.to_json();
+        let fresh = Arc::new(call.output.to_json());
         let same_text = crate::hash::sha256(call.output.as_text().as_bytes()) == step.result.sha256;
         if let Some(reason) = step.shape.divergence(&fresh) {
             self.stop(index, format!("`{}`: {reason}", call.tool), true);
@@ -167,7 +167,7 @@ impl Replay {
         if let Some(drift) = step.shape.drift(&fresh) {
             self.warnings.push(format!("step {} (`{}`): {drift}", index + 1, call.tool));
         }
-        self.results.set(index, &fresh);
+        self.results.set(index, Said::of(&fresh, call.output.as_text().len()));
         if let (Some(done), Some(place)) = (self.done.get_mut(index), self.fresh.get_mut(index)) {
             *done = true;
             *place = Some(Fresh { json: fresh, same_text });

@@ -67,12 +67,17 @@ impl ToolCall {
 
     /// What is stored of it: secrets masked first, then cut, because a cut text hides its structure.
     pub fn stored(&self, limit: usize) -> StoredCall {
+        self.stored_with(self.output.stored(limit))
+    }
+
+    /// The same where the result is at hand as it is stored.
+    pub(super) fn stored_with(&self, result: StoredOutput) -> StoredCall {
         let arguments = crate::secret::mask_json(self.arguments.raw()).text;
         StoredCall {
             tool: self.tool.clone(),
             arguments: Arguments::from_raw(prefix(&arguments, STORED_ARGUMENT_BYTES)),
             arguments_cut: (arguments.len() > STORED_ARGUMENT_BYTES).then(|| Cut::of(self.arguments.raw())),
-            result: self.output.stored(limit),
+            result,
             status: match &self.status {
                 CallStatus::Ok => CallStatus::Ok,
                 CallStatus::Failed { reason } => CallStatus::Failed { reason: short_reason(reason) },

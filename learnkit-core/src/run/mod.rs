@@ -6,6 +6,7 @@ mod arguments;
 mod call;
 mod outcome;
 mod output;
+mod reading;
 mod stored;
 mod tracker;
 
@@ -15,5 +16,6 @@ pub use call::{CallStatus, Cut, StoredCall, ToolCall};
 pub use outcome::{Gate, GateSource, QUALITY_THRESHOLD, Verdict, failure_of, outcome_score};
 pub(crate) use output::prefix;
 pub use output::{STORED_RESULT_BYTES, StoredOutput, ToolOutput};
+pub(crate) use reading::Reading;
 pub use stored::{AnswerSource, CandidateNote, DecisionNote, LearnedNote, Mode, StoredRun};
 pub use tracker::{CallDraft, PendingCall, ToolTracker};

@@ -1,11 +1,13 @@
 //! What a tool call gave back.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::hash::sha256;
 use crate::json::Json;
+use crate::secret::{holds_secret, mask_text};
 use crate::{Error, Result};
 
 /// Results longer than this are stored as a prefix, in bytes (semantics §5).
@@ -68,7 +70,17 @@ impl ToolOutput {
     /// What is stored of it, secrets masked: all of it up to `limit` bytes, else a prefix with size
     /// and hash.
     pub fn stored(&self, limit: usize) -> StoredOutput {
-        let masked = crate::secret::mask_text(&self.text).text;
+        self.stored_as(&self.to_json(), limit)
+    }
+
+    /// The same of a result that was read already.
+    pub(super) fn stored_as(&self, read: &Json, limit: usize) -> StoredOutput {
+        let is_nested = matches!(read, Json::Object(_) | Json::List(_));
+        let masked = if is_nested && !holds_secret(read, false) {
+            Cow::Borrowed(&*self.text)
+        } else {
+            Cow::Owned(mask_text(&self.text).text)
+        };
         StoredOutput {
             text: prefix(&masked, limit).to_owned(),
             bytes: self.text.len(),
