@@ -99,10 +99,13 @@ impl Error {
         Self::new(ErrorKind::InvalidInput, message)
     }
 
-    /// Adds a name and value that help to find the cause; never a secret, prompt or payload.
+    /// Adds a name and value that help to find the cause, once; never a secret, prompt or payload.
     #[must_use]
     pub fn with_context(mut self, name: &'static str, value: impl fmt::Display) -> Self {
-        self.0.context.push((name, value.to_string()));
+        let pair = (name, value.to_string());
+        if !self.0.context.contains(&pair) {
+            self.0.context.push(pair);
+        }
         self
     }
 

@@ -248,6 +248,7 @@ fn f78_what_is_no_export_is_told_in_one_line_with_the_way_out() {
         let ran = shell.run(&["import", &path]);
         assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.lines().count()), (1, "", 1), "{file}: {ran:?}");
         assert!(ran.stderr.contains(told), "{file}: {ran:?}");
+        assert!(ran.stderr.matches("path: ").count() <= 1, "{file}: {ran:?}");
         assert!(!shell.has_database(), "{file}");
     }
 }
