@@ -58,8 +58,7 @@ pub fn calls(n: usize, at: Timestamp) -> Vec<ToolCall> {
 pub fn procedure(n: usize, calls: &[ToolCall]) -> Result<Procedure, BoxError> {
     let task = task(n);
     let source = Source {
-        task: task.text(),
-        parameters: task.parameters(),
+        task: &task,
         calls,
         answer: Some("The report is on its way."),
         run: &RunId::derived(&[&n.to_string()]),

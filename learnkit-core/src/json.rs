@@ -5,6 +5,7 @@
 
 mod read;
 mod walk;
+mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -161,13 +162,18 @@ impl Json {
     }
 
     /// Visits what stands at one pattern.
-    pub(crate) fn walk_at(&self, pattern: &str, mut visit: impl FnMut(Seen<'_>)) {
+    pub(crate) fn walk_at(&self, pattern: &str, mut visit: impl FnMut(&Place, Seen<'_>)) {
         let mut here = |place: &Place, seen: Seen<'_>| {
             if place.pattern() == pattern {
-                visit(seen);
+                visit(place, seen);
             }
         };
         walk::walk(self, Some(pattern), &mut here);
+    }
+
+    /// The value with the leaves at these pointers replaced.
+    pub(crate) fn with_leaves(&self, leaves: &BTreeMap<String, Self>) -> Self {
+        write::with_leaves(self, leaves)
     }
 }
 

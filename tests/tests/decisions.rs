@@ -17,8 +17,7 @@ fn procedure(task: &Task, annotations: ToolAnnotations, calls: &[(Value, &str)])
         tracker.begin(draft).finish((*result).into(), None);
     }
     let source = Source {
-        task: task.text(),
-        parameters: task.parameters(),
+        task,
         calls: &tracker.calls(),
         answer: None,
         run: &RunId::fresh(),

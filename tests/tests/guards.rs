@@ -121,7 +121,7 @@ async fn calls_that_overlapped_an_earlier_one_are_guarded_by_what_had_finished()
     let latest = session.tracker().begin(CallDraft::new("latest", json!({})));
     let slow = session.tracker().begin(CallDraft::new("slow", json!({})));
     latest.finish(json!({"id": "order_1001"}).into(), None);
-    let refund = session.tracker().begin(CallDraft::new("refund", json!({"order": "order_1001"})));
+    let refund = session.tracker().begin(CallDraft::new("refund", json!({"order": "no. order_1001"})));
     slow.finish("x".into(), None);
     refund.finish("ok".into(), None);
     session.finish(&Outcome::answered("done")).await;

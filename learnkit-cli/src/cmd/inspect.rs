@@ -65,6 +65,9 @@ fn show_plan(inspection: &Inspection, out: &mut Output<'_>) -> Outcome<()> {
         [(at + 1).to_string(), step.tool.clone(), step.guards.to_string(), step.arguments.to_string()]
     });
     out.table(["#", "TOOL", "GUARDS", "ARGUMENTS"], rows.collect())?;
+    for (at, step) in inspection.plan.iter().enumerate().filter(|(_, step)| !step.open.is_empty()) {
+        out.line(text::line(&format!("step {} takes anew from earlier results: {}", at + 1, step.open.join(", "))))?;
+    }
     Ok(())
 }
 

@@ -86,6 +86,10 @@ fn show_procedure(procedure: &Procedure, out: &mut Output<'_>) -> Outcome<()> {
     let rows = procedure.steps.iter().enumerate().map(|(at, step)| step_row(at + 1, step));
     out.table(["#", "TOOL", "EFFECT", "ARGUMENTS"], rows.collect())?;
     for (at, step) in procedure.steps.iter().enumerate() {
+        for slot in &step.slots {
+            let times = if slot.examples > 1 { format!(", seen with {} values", slot.examples) } else { String::new() };
+            out.line(text::line(&format!("step {} takes `{}` anew: {slot}{times}", at + 1, slot.argument)))?;
+        }
         for guard in &step.guards {
             out.line(text::line(&format!("step {} guard: {}", at + 1, guard_words(guard))))?;
         }

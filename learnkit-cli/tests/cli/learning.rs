@@ -135,7 +135,8 @@ fn a_recorded_template_is_one_and_other_texts_stay_plain() {
     shell.write("rows.jsonl", format!("{}\n{}\n", row("Report of {table}"), row("Report of all")));
     shell.ok(&["learn", "rows.jsonl", "--param", "table=users"]);
     let template = shell.json(&["inspect", "Report of {table}", "--param", "table=orders"]);
-    assert_eq!((&template["mode"], &template["canonical"]), (&json!("guide"), &json!("Report of {table}")));
+    assert_eq!((&template["mode"], &template["canonical"]), (&json!("replay"), &json!("Report of {table}")));
+    assert_eq!(template["plan"][0]["arguments"], r#"{"table":"orders"}"#);
     let same = shell.json(&["inspect", "Report of {table}", "--param", "table=users"]);
     assert_eq!(same["mode"], "replay", "{same}");
     assert_eq!(shell.json(&["inspect", "Report of all"])["mode"], "replay");

@@ -14,7 +14,7 @@ fn inspect_shows_the_plan_of_an_exact_task() {
     shell.run(&args).matches("inspect_exact");
     let object = shell.json(&args);
     assert_eq!((&object["mode"], &object["trust"]), (&json!("replay"), &json!("verified")));
-    assert_eq!(object["plan"][1]["guards"], 1);
+    assert_eq!(object["plan"][1]["open"], json!(["/id"]));
 }
 
 #[test]

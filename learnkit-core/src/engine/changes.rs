@@ -161,15 +161,14 @@ pub(super) fn failure_id(run: &StoredRun, failure: &Failure) -> RecordId {
     RecordId::derived("fail", &[run.task.key.as_str(), &failure.what_to_avoid])
 }
 
-/// The same calls solved the task again: the newest results and guards count from now on, and every
-/// shape that was seen stays allowed.
+/// The same calls solved the task again: the newest results, guards and slots count from now on, every
+/// shape that was seen stays allowed, and slots read only where both runs did.
 fn relearn(record: &mut Record, new: &Record, now: Timestamp) -> String {
     let reason = apply(record, &Event::PlannedAgain(new.trust), now);
     if let (Content::Skill(skill), Some(fresh)) = (&mut record.content, new.procedure()) {
         let mut fresh: Procedure = fresh.clone();
         if let Some(old) = &skill.procedure {
-            fresh.version = old.version + 1;
-            fresh.steps.iter_mut().zip(&old.steps).for_each(|(step, old)| step.shape.also_allow(&old.shape));
+            fresh.confirm(old);
         }
         skill.procedure = Some(fresh);
     }

@@ -7,12 +7,16 @@ use crate::backend::{AgentFilter, Scored};
 use crate::classify::{Classification, HeuristicClassifier};
 use crate::hash::Fingerprint;
 use crate::lifecycle::may_replay;
-use crate::record::{Record, RunId};
+use crate::procedure::values_decide;
+use crate::record::{Record, RunId, Status};
 use crate::replay::preflight;
 use crate::retrieve::{Playbook, RetrievalRequest, compose};
 use crate::run::{CandidateNote, Mode};
 use crate::tool::ToolManifest;
 use crate::{Result, Task};
+
+/// Why a template is not replayed with new values.
+const VALUES_DECIDE: &str = "other values of its parameters took other calls";
 
 /// How a run starts, and why.
 #[derive(Debug)]
@@ -113,13 +117,19 @@ impl LearnKit {
         let query = self.exact_query(task);
         let found = self.within("lookup", self.inner.store.records.lookup(&query)).await?;
         let mut found: Vec<Record> = found.into_iter().filter(|record| record.procedure().is_some()).collect();
+        let has_own_values =
+            |record: &Record| record.procedure().is_some_and(|own| own.parameters == *task.parameters());
         found.sort_by_key(|record| {
             let recency = record.last_reinforced.unwrap_or(record.created);
-            Reverse((record.trust, record.usage.successes + record.usage.help, recency, Reverse(record.id.clone())))
+            let uses = record.usage.successes + record.usage.help;
+            Reverse((has_own_values(record), record.trust, uses, recency, Reverse(record.id.clone())))
         });
+        let live = found.iter().filter(|record| !matches!(record.status, Status::Retired | Status::Harmful));
+        let values_decide = values_decide(&live.filter_map(Record::procedure).collect::<Vec<_>>());
         let mut exact = Exact { chosen: None, notes: Vec::new(), refusal: None };
         for record in found {
-            let refusal = self.refusal(&record, task, tools);
+            let is_open = values_decide && !has_own_values(&record);
+            let refusal = is_open.then(|| VALUES_DECIDE.to_owned()).or_else(|| self.refusal(&record, task, tools));
             exact.notes.push(exact_note(&record, refusal.as_deref(), exact.chosen.is_some()));
             match refusal {
                 None if exact.chosen.is_none() => exact.chosen = Some(record),
@@ -136,7 +146,7 @@ impl LearnKit {
 
     fn refusal(&self, record: &Record, task: &Task, tools: Option<&ToolManifest>) -> Option<String> {
         let allowed = may_replay(record, self.inner.settings.replay_trust, self.now());
-        allowed.err().or_else(|| preflight(record.procedure()?, tools, task.parameters()))
+        allowed.err().or_else(|| preflight(record.procedure()?, tools, task))
     }
 
     /// Classify, retrieve, compose.

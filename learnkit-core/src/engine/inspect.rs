@@ -4,7 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::LearnKit;
 use crate::backend::AgentFilter;
+use crate::procedure::Procedure;
 use crate::record::{AgentName, DomainVector, RecordId, RunId, Trust};
+use crate::replay::plan_of;
 use crate::retrieve::Playbook;
 use crate::run::{Arguments, CandidateNote, Mode};
 use crate::task::TaskKey;
@@ -56,6 +58,9 @@ pub struct PlanLine {
     pub tool: String,
     /// The arguments as they would be sent.
     pub arguments: Arguments,
+    /// Arguments, as JSON pointers, that an earlier result gives anew; what stands there was recorded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub open: Vec<String>,
     /// How many earlier results are checked before the call.
     pub guards: usize,
 }
@@ -117,7 +122,7 @@ impl LearnKit {
             domains: classification.domains,
             record: choice.record.as_ref().map(|record| record.id.clone()),
             trust: choice.record.as_ref().map(|record| record.trust),
-            plan: procedure.map(plan_lines).unwrap_or_default(),
+            plan: procedure.map(|procedure| plan_lines(procedure, &task)).unwrap_or_default(),
             candidates: choice.candidates,
             playbook: guidance.playbook,
             near: near.collect(),
@@ -126,11 +131,13 @@ impl LearnKit {
     }
 }
 
-fn plan_lines(procedure: &crate::procedure::Procedure) -> Vec<PlanLine> {
-    let line = |step: &crate::procedure::Step| PlanLine {
-        tool: step.tool.clone(),
-        arguments: step.arguments.clone(),
+fn plan_lines(procedure: &Procedure, task: &Task) -> Vec<PlanLine> {
+    let plan = plan_of(procedure, task.parameters());
+    let lines = plan.into_iter().zip(&procedure.steps).map(|(call, step)| PlanLine {
+        tool: call.tool,
+        arguments: call.arguments,
+        open: call.open,
         guards: step.guards.len(),
-    };
-    procedure.steps.iter().map(line).collect()
+    });
+    lines.collect()
 }

@@ -236,8 +236,7 @@ impl<'a> Lesson<'a> {
     fn distil(&mut self) {
         let stored_result_bytes = self.kit.inner.settings.stored_result_bytes;
         let source = Source {
-            task: self.ended.task.text(),
-            parameters: self.ended.task.parameters(),
+            task: &self.ended.task,
             calls: &self.ended.calls,
             answer: self.answer.as_deref(),
             run: &self.run.id,

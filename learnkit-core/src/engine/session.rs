@@ -166,7 +166,9 @@ impl Session {
     pub fn plan_steps(&self) -> Vec<PlannedCall> {
         let state = self.caught_up();
         match (&state.replay, state.phase) {
-            (Some((_, replay)), Phase::Replaying) if replay.stopped().is_none() => plan_of(replay.procedure()),
+            (Some((_, replay)), Phase::Replaying) if replay.stopped().is_none() => {
+                plan_of(replay.procedure(), self.task.parameters())
+            }
             _ => Vec::new(),
         }
     }
@@ -235,7 +237,7 @@ impl Session {
     pub async fn decide(&self, view: &View<'_>) -> Decision {
         if lock(&self.state).phase == Phase::Fresh {
             let choice = self.kit.choose(&self.task, &self.run_id, view.tools).await;
-            lock(&self.state).start(choice);
+            lock(&self.state).start(choice, &self.task);
         }
         let step = self.caught_up().step(view, &self.tracker);
         match step {
@@ -370,7 +372,7 @@ impl State {
         state
     }
 
-    fn start(&mut self, choice: Choice) {
+    fn start(&mut self, choice: Choice, task: &Task) {
         self.mode = choice.mode;
         self.reason = choice.reason;
         self.guidance = choice.guidance;
@@ -378,7 +380,7 @@ impl State {
         let procedure = choice.record.as_ref().and_then(|record| record.procedure().cloned());
         self.phase = match (choice.record, procedure) {
             (Some(record), Some(procedure)) => {
-                self.replay = Some((record, Replay::new(Arc::new(procedure))));
+                self.replay = Some((record, Replay::new(Arc::new(procedure), task.parameters().clone())));
                 Phase::Replaying
             }
             _ => Phase::Planning,

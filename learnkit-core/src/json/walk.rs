@@ -41,7 +41,7 @@ impl Place {
         self.strings > 0
     }
 
-    fn key(&mut self, key: &str) {
+    pub(super) fn key(&mut self, key: &str) {
         let step = match key {
             "*" => "~2",
             "#" => "~3",
@@ -51,14 +51,25 @@ impl Place {
         self.step(step);
     }
 
-    fn step(&mut self, step: &str) {
+    pub(super) fn step(&mut self, step: &str) {
         for path in [&mut self.pointer, &mut self.pattern] {
             path.push('/');
             path.push_str(step);
         }
     }
 
-    fn item(&mut self, index: usize) {
+    /// How long both forms are, to come back to.
+    pub(super) fn lengths(&self) -> [usize; 2] {
+        [self.pointer.len(), self.pattern.len()]
+    }
+
+    /// Goes back to where it was so long.
+    pub(super) fn truncate(&mut self, [pointer, pattern]: [usize; 2]) {
+        self.pointer.truncate(pointer);
+        self.pattern.truncate(pattern);
+    }
+
+    pub(super) fn item(&mut self, index: usize) {
         // Writing to a string cannot fail.
         let _ = write!(self.pointer, "/{index}");
         self.pattern.push_str("/*");
@@ -117,10 +128,9 @@ impl<V: FnMut(&Place, Seen<'_>)> Walk<'_, V> {
     }
 
     fn inner(&mut self, json: &Json, depth: usize, step: impl FnOnce(&mut Place)) {
-        let (pointer, pattern) = (self.place.pointer.len(), self.place.pattern.len());
+        let before = self.place.lengths();
         step(&mut self.place);
         self.value(json, depth + 1);
-        self.place.pointer.truncate(pointer);
-        self.place.pattern.truncate(pattern);
+        self.place.truncate(before);
     }
 }

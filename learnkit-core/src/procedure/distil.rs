@@ -5,10 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use super::bind::Taken;
 use super::guard::{Given, Results};
 use super::said::Said;
 use super::value::{is_date_or_time, is_opaque, is_relative_to_now, mentions};
-use super::{Dropped, Guard, Procedure, Shape, Step};
+use super::{Dropped, Guard, Procedure, Shape, Slot, Step};
+use crate::Task;
 use crate::json::{Json, Seen};
 use crate::record::RunId;
 use crate::run::{Reading, ToolCall};
@@ -25,10 +27,8 @@ const MAX_GUARDS: usize = 256;
 /// The run that a procedure is made of.
 #[derive(Debug, Clone, Copy)]
 pub struct Source<'a> {
-    /// The task in words, parameters filled in.
-    pub task: &'a str,
-    /// The declared parameters.
-    pub parameters: &'a BTreeMap<String, String>,
+    /// The task.
+    pub task: &'a Task,
     /// The calls; those after the first user turn belong to other tasks.
     pub calls: &'a [ToolCall],
     /// The answer.
@@ -80,15 +80,24 @@ struct Kept<'a> {
     index: usize,
     call: &'a ToolCall,
     reading: &'a Reading,
-    /// What its arguments took from the results of kept calls before it.
-    guards: Vec<Guard>,
+    /// What its arguments took from the results of kept calls before it, and from parameters.
+    taken: Taken,
     /// The leaves of its result that the answer names.
     answered: BTreeSet<String>,
 }
 
 impl<'a> Kept<'a> {
     fn new(index: usize, call: &'a ToolCall, reading: &'a Reading) -> Self {
-        Self { index, call, reading, guards: Vec::new(), answered: BTreeSet::new() }
+        Self { index, call, reading, taken: Taken::default(), answered: BTreeSet::new() }
+    }
+
+    /// The places of earlier results that its arguments rest on.
+    fn places(&self) -> impl Iterator<Item = (usize, &str)> {
+        let guarded = self.taken.guards.iter().flat_map(|guard| &guard.places);
+        let read = self.taken.slots.iter().flat_map(Slot::candidates);
+        guarded
+            .map(|place| (place.step, place.path.as_str()))
+            .chain(read.map(|place| (place.step, place.path.as_str())))
     }
 }
 
@@ -117,7 +126,8 @@ fn runs(text: &str) -> impl Iterator<Item = &str> {
 
 impl<'a> Draft<'a> {
     fn of(source: &'a Source<'a>, readings: &'a [Reading], secrets: &'a Secrets) -> Self {
-        let given = Given::of(std::iter::once(source.task).chain(source.parameters.values().map(String::as_str)));
+        let parameters = source.task.parameters().values().map(String::as_str);
+        let given = Given::of(std::iter::once(source.task.text()).chain(parameters));
         let (kept, dropped, guide_only) = (Vec::new(), Vec::new(), Vec::new());
         let answer_words = Words::of(source.answer.unwrap_or_default());
         let mut draft = Self { source, secrets, given, answer_words, kept, dropped, guide_only };
@@ -161,20 +171,20 @@ impl<'a> Draft<'a> {
     fn keep(&mut self, mut kept: Kept<'a>, results: &mut Results, left_out: &Results) {
         let Kept { call, reading, .. } = kept;
         let is_small = call.arguments.raw().len() <= MAX_ARGUMENT_BYTES && self.kept.len() < MAX_STEPS;
-        let mut guards = if is_small { results.guards(&call.arguments, &self.given) } else { Vec::new() };
         // Steps that ran side by side cannot feed each other.
-        for guard in &mut guards {
-            let group = |step: usize| self.kept.get(step).and_then(|kept| kept.call.group);
-            guard.places.retain(|place| call.group.is_none() || group(place.step) != call.group);
-        }
-        guards.retain(|guard| !guard.places.is_empty());
-        if is_small && left_out.has_uncovered(&call.arguments, &self.given, &guards) {
+        let group = |step: usize| self.kept.get(step).and_then(|kept| kept.call.group);
+        let usable = |step: usize| call.group.is_none() || group(step) != call.group;
+        let mut taken = if is_small { results.taken(&call.arguments, &self.given, &usable) } else { Taken::default() };
+        if is_small && left_out.has_uncovered(&call.arguments, &self.given, &taken) {
             self.guide_only.push(format!("an argument of `{}` came from a call that was left out", call.tool));
         }
-        if guards.iter().any(|guard| results.is_scattered(guard)) {
+        if taken.guards.iter().any(|guard| results.is_scattered(guard)) {
             self.guide_only.push(format!("an argument of `{}` stands in too many places of a long result", call.tool));
         }
-        kept.guards = guards;
+        if is_small {
+            taken.add_parameters(&call.arguments, self.source.task);
+        }
+        kept.taken = taken;
         kept.answered = self.answered_patterns(&reading.result);
         results.push(said(call, reading));
         self.kept.push(kept);
@@ -217,7 +227,7 @@ impl<'a> Draft<'a> {
                 *stay = !idle;
             }
             if !idle {
-                feeding.extend(kept.guards.iter().flat_map(|guard| guard.places.iter().map(|place| place.step)));
+                feeding.extend(kept.places().map(|(step, _)| step));
             }
         }
         let mut renumbered = BTreeMap::new();
@@ -229,26 +239,26 @@ impl<'a> Draft<'a> {
                 self.drop_call(kept.index, kept.call, "exploration that feeds nothing");
             }
         }
-        for place in self.kept.iter_mut().flat_map(|kept| &mut kept.guards).flat_map(|guard| &mut guard.places) {
-            place.step = renumbered.get(&place.step).copied().unwrap_or(place.step);
+        for kept in &mut self.kept {
+            kept.taken.renumber(&renumbered);
         }
     }
 
     fn procedure(mut self) -> Procedure {
         self.refuse_what_cannot_replay();
         let mut used: Vec<BTreeSet<String>> = self.kept.iter().map(|kept| kept.answered.clone()).collect();
-        for place in self.kept.iter().flat_map(|kept| &kept.guards).flat_map(|guard| &guard.places) {
-            if let Some(used) = used.get_mut(place.step) {
-                used.insert(place.path.clone());
+        for (step, path) in self.kept.iter().flat_map(Kept::places) {
+            if let Some(used) = used.get_mut(step) {
+                used.insert(path.to_owned());
             }
         }
         let steps = self.kept.iter().zip(&used).map(|(kept, used)| step(kept, used)).collect();
         let answer = self.answer();
         self.dropped.sort_by_key(|dropped| dropped.call);
         Procedure {
-            trigger: mask_text(self.source.task).text,
+            trigger: mask_text(self.source.task.text()).text,
             steps,
-            parameters: self.source.parameters.clone(),
+            parameters: self.source.task.parameters().clone(),
             answer,
             dropped: self.dropped,
             guide_only: self.guide_only,
@@ -267,7 +277,7 @@ impl<'a> Draft<'a> {
     }
 
     fn refuse_what_cannot_replay(&mut self) {
-        let relative = is_relative_to_now(self.source.task);
+        let relative = is_relative_to_now(self.source.task.text());
         for (step, kept) in self.kept.iter().enumerate() {
             let raw = kept.call.arguments.raw();
             let fault = if !kept.call.arguments.is_object() {
@@ -276,7 +286,7 @@ impl<'a> Draft<'a> {
                 "are longer than 64 KiB"
             } else if self.secrets.are_in(raw) {
                 "hold a secret"
-            } else if kept.guards.len() > MAX_GUARDS {
+            } else if kept.taken.guards.len() + kept.taken.slots.len() > MAX_GUARDS {
                 "take too much from earlier results to check it all"
             } else if relative && self.holds_own_date(kept) {
                 "hold a date or time that depends on when the task was asked"
@@ -295,7 +305,7 @@ impl<'a> Draft<'a> {
         let leaves = kept.call.arguments.json().map(|json| json.leaves()).unwrap_or_default();
         leaves.iter().any(|leaf| {
             let Some(text) = leaf.value.scalar_text() else { return false };
-            let is_guarded = kept.guards.iter().any(|guard| guard.argument == leaf.pointer);
+            let is_guarded = kept.taken.holds(&leaf.pointer);
             is_date_or_time(text) && !is_guarded && !self.given.gives(text)
         })
     }
@@ -318,7 +328,8 @@ fn step(kept: &Kept<'_>, used: &BTreeSet<String>) -> Step {
         effect: call.annotations.effect(),
         requires_approval: call.annotations.requires_approval,
         group: call.group,
-        guards: kept.guards.iter().take(MAX_GUARDS).map(masked).collect(),
+        slots: kept.taken.slots.iter().take(MAX_GUARDS).cloned().collect(),
+        guards: kept.taken.guards.iter().take(MAX_GUARDS).map(masked).collect(),
         shape: Shape::of(&kept.reading.result, used),
         result: stored.result,
     }

@@ -6,8 +6,10 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use super::bind::Taken;
 use super::look::Look;
 use super::said::{Index, Said, Sought};
+use super::slot::Candidate;
 use super::value::{atoms, is_date_or_time, is_numeric_atom, is_opaque, mentions, same_text, without_clock};
 use crate::hash::Fingerprint;
 use crate::json::Json;
@@ -98,9 +100,10 @@ impl Results {
         }
     }
 
-    /// The guards of a call's arguments; `given` says what the task itself gives.
-    pub(crate) fn guards(&self, arguments: &Arguments, given: &Given) -> Vec<Guard> {
-        let Ok(json) = arguments.json() else { return Vec::new() };
+    /// What a call's arguments took from the results of the `usable` steps; `given` says what the task
+    /// itself gives.
+    pub(crate) fn taken(&self, arguments: &Arguments, given: &Given, usable: &dyn Fn(usize) -> bool) -> Taken {
+        let Ok(json) = arguments.json() else { return Taken::default() };
         let leaves = json.leaves();
         let texts = leaves.iter().filter_map(|leaf| Some((leaf.pointer.clone(), leaf.value.scalar_text()?.to_owned())));
         // Keys of arguments are mostly the tool's own words; an id as a key is data.
@@ -108,15 +111,28 @@ impl Results {
             let opaque = keys.into_iter().filter(|key| is_opaque_text(key));
             opaque.map(move |key| (format!("{path}/{key}"), key))
         });
-        let is_open = |(_, text): &(String, String)| !text.trim().is_empty() && !given.gives(text);
-        let texts: Vec<(String, String)> = texts.chain(keys).filter(is_open).collect();
-        let long = self.look_through(texts.iter().map(|(_, text)| text.as_str()));
+        let values = texts.clone().count();
+        let is_open = |text: &str| !text.trim().is_empty() && !given.gives(text);
+        let texts: Vec<(bool, String, String)> = texts
+            .chain(keys)
+            .enumerate()
+            .map(|(at, (pointer, text))| (at < values, pointer, text))
+            .filter(|(_, _, text)| is_open(text))
+            .collect();
+        let long = self.look_through(texts.iter().map(|(_, _, text)| text.as_str()));
         let look = Look { results: self, short: &self.index, long };
-        let mut guards = Vec::new();
-        for (pointer, text) in &texts {
-            look.guard_text(pointer, text, given, &mut guards);
+        let mut taken = Taken::default();
+        for (is_value, pointer, text) in &texts {
+            match look.slot(pointer, text, usable).filter(|_| *is_value) {
+                Some(slot) => taken.slots.push(slot),
+                None => look.guard_text(pointer, text, given, &mut taken.guards),
+            }
         }
-        guards
+        for guard in &mut taken.guards {
+            guard.places.retain(|place| usable(place.step));
+        }
+        taken.guards.retain(|guard| !guard.places.is_empty());
+        taken
     }
 
     /// What the long results say of some texts.
@@ -131,19 +147,52 @@ impl Results {
         index
     }
 
+    /// What the result of a step says.
+    pub(super) fn said(&self, step: usize) -> Option<&Said> {
+        self.steps.get(step)
+    }
+
     /// Whether a guard of an opaque value would have to look at too many places of a long result.
     pub(crate) fn is_scattered(&self, guard: &Guard) -> bool {
         let in_long = |place: &&Place| self.steps.get(place.step).is_some_and(|said| said.as_long().is_some());
         guard.check == Check::All && guard.places.iter().filter(in_long).count() > MAX_LONG_PLACES
     }
 
-    /// Opaque values of these results that stand in a call's arguments and that no guard of `guards` covers.
-    pub(crate) fn has_uncovered(&self, arguments: &Arguments, given: &Given, guards: &[Guard]) -> bool {
-        self.guards(arguments, given).iter().any(|own| {
-            let parts = atoms(&own.value);
-            let mut same = guards.iter().filter(|guard| guard.argument == own.argument);
-            is_opaque_text(&own.value) && !same.any(|guard| parts.is_subset(&atoms(&guard.value)))
-        })
+    /// Whether opaque values of these results stand in a call's arguments and nothing that was taken from
+    /// other results covers them.
+    pub(crate) fn has_uncovered(&self, arguments: &Arguments, given: &Given, taken: &Taken) -> bool {
+        let own = self.taken(arguments, given, &|_| true);
+        let is_slot = |argument: &str| taken.slots.iter().any(|slot| slot.argument == argument);
+        own.slots
+            .iter()
+            .any(|slot| !is_slot(&slot.argument) && !taken.guards.iter().any(|guard| guard.argument == slot.argument))
+            || own.guards.iter().filter(|own| !is_slot(&own.argument)).any(|own| {
+                let parts = atoms(&own.value);
+                let mut same = taken.guards.iter().filter(|guard| guard.argument == own.argument);
+                is_opaque_text(&own.value) && !same.any(|guard| parts.is_subset(&atoms(&guard.value)))
+            })
+    }
+
+    /// The value at a candidate of an argument.
+    ///
+    /// # Errors
+    /// The reason in words why there is none, or no certain one.
+    pub(crate) fn read(&self, argument: &str, candidate: &Candidate) -> Result<String, String> {
+        let mut values = BTreeSet::new();
+        if let Some(said) = self.steps.get(candidate.step) {
+            said.leaves_at(&candidate.path, |pointer, leaf| {
+                if candidate.position.as_ref().is_none_or(|position| position == pointer) {
+                    values.extend(leaf.scalar_text().filter(|text| !text.trim().is_empty()).map(str::to_owned));
+                }
+            });
+        }
+        let mut values = values.into_iter();
+        let place = format!("step {} at `{}`", candidate.step + 1, candidate.path);
+        match (values.next(), values.next()) {
+            (Some(value), None) => Ok(value),
+            (None, _) => Err(format!("argument `{argument}` came from {place}, where nothing stands now")),
+            _ => Err(format!("argument `{argument}` came from {place}, where several values stand now")),
+        }
     }
 
     /// Why a guard does not hold any more, or nothing when it does.
@@ -169,7 +218,7 @@ impl Results {
         let Some(said) = self.steps.get(place.step) else { return false };
         let any = |fits: &dyn Fn(&str) -> bool| {
             let mut found = false;
-            said.leaves_at(&place.path, |leaf| found |= !found && leaf.scalar_text().is_some_and(fits));
+            said.leaves_at(&place.path, |_, leaf| found |= !found && leaf.scalar_text().is_some_and(fits));
             found
         };
         match &place.holds {
@@ -192,7 +241,7 @@ impl Results {
         }
         let is_moment = is_date_or_time(value);
         let mut hash = Some(hash);
-        said.leaves_at(path, |leaf| {
+        said.leaves_at(path, |_, leaf| {
             let text = leaf.to_text();
             let text = if is_moment { Cow::Borrowed(text.as_str()) } else { without_clock(&text) };
             hash = hash.take().map(|hash| hash.part(&text));
@@ -247,16 +296,23 @@ mod tests {
         results
     }
 
-    fn guards(then: &[&str], arguments: &str, task: &str) -> Vec<Guard> {
-        results(then).guards(&Arguments::from_raw(arguments), &Given::of([task]))
+    fn taken(then: &[&str], arguments: &str, task: &str) -> Taken {
+        results(then).taken(&Arguments::from_raw(arguments), &Given::of([task]), &|_| true)
     }
 
+    fn guards(then: &[&str], arguments: &str, task: &str) -> Vec<Guard> {
+        taken(then, arguments, task).guards
+    }
+
+    /// Whether the recorded argument is not sent again: it is taken anew, or the replay stops.
     fn breaks(then: &str, now: &str, arguments: &str) -> bool {
-        let guards = guards(&[then], arguments, "refund the latest order");
-        assert!(!guards.is_empty(), "no guard was made for {arguments} from {then}");
-        assert!(guards.iter().all(|guard| results(&[then]).broken(guard).is_none()), "the same world must hold");
-        let now = results(&[now]);
+        let Taken { guards, slots } = taken(&[then], arguments, "refund the latest order");
+        assert!(!guards.is_empty() || !slots.is_empty(), "nothing was made for {arguments} from {then}");
+        let (then, now) = (results(&[then]), results(&[now]));
+        assert!(guards.iter().all(|guard| then.broken(guard).is_none()), "the same world must hold");
+        let mut candidates = slots.iter().flat_map(|slot| slot.candidates());
         guards.iter().any(|guard| now.broken(guard).is_some())
+            || candidates.any(|candidate| now.read("x", candidate).ok() != then.read("x", candidate).ok())
     }
 
     #[test]
@@ -329,8 +385,9 @@ mod tests {
             r#"{"mode": "fast"}"#,
         ] {
             let arguments = Arguments::from_raw(arguments);
-            let [short, long] = forms(then).map(|results| results.guards(&arguments, &given));
+            let [short, long] = forms(then).map(|results| results.taken(&arguments, &given, &|_| true));
             assert_eq!(long, short, "{arguments}");
+            let short = short.guards;
             for now in [then, &later, fewer, "[]", "Bob"] {
                 let [was_short, is_long] = forms(now).map(|now| short.iter().map(|guard| now.broken(guard)).collect());
                 let both: [Vec<Option<String>>; 2] = [was_short, is_long];
@@ -349,7 +406,8 @@ mod tests {
         {
             let mut results = Results::default();
             results.push(Said::of(&json, bytes));
-            let guards = results.guards(&Arguments::from_raw(format!(r#"{{"value": "{argument}"}}"#)), &given);
+            let arguments = Arguments::from_raw(format!(r#"{{"value": "{argument}"}}"#));
+            let guards = results.taken(&arguments, &given, &|_| true).guards;
             assert!(!guards.is_empty());
             assert_eq!(guards.iter().any(|guard| results.is_scattered(guard)), scattered, "{argument} of {bytes}");
         }

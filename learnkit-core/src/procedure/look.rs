@@ -23,7 +23,7 @@ impl Look<'_> {
     }
 
     /// Where a value stands, by steps; of long results only the first places.
-    fn found(&self, value: &str) -> Vec<&Found> {
+    pub(super) fn found(&self, value: &str) -> Vec<&Found> {
         let in_long = self.long.by_value.get(value).map(|places| &places.found).into_iter().flatten();
         let in_short = self.short.by_value.get(value).map(|places| &places.found).into_iter().flatten();
         let mut found: Vec<&Found> = in_short.chain(in_long.take(MAX_LONG_PLACES + 1)).collect();

@@ -2,11 +2,15 @@
 //!
 //! Not here: carrying one out ([`crate::replay`]).
 
+mod bind;
 mod distil;
+mod follow;
 mod guard;
 mod look;
+mod origin;
 mod said;
 mod shape;
+mod slot;
 mod value;
 
 use std::collections::BTreeMap;
@@ -15,10 +19,14 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use distil::distil_read;
 pub use distil::{Distilled, Source, distil};
+pub(crate) use follow::values_decide;
 pub(crate) use guard::Results;
 pub use guard::{Check, Guard, Holds, Place};
+pub use origin::{Origin, OriginSource};
 pub(crate) use said::Said;
 pub use shape::{LeafShape, Shape};
+pub(crate) use slot::Sources;
+pub use slot::{Candidate, Part, Slot};
 pub use value::is_opaque;
 pub(crate) use value::{is_date_or_time, mentions, same_scalar};
 
@@ -61,8 +69,11 @@ pub struct Procedure {
 pub struct Step {
     /// The tool.
     pub tool: String,
-    /// The arguments, to the letter.
+    /// The arguments as they were made, to the letter.
     pub arguments: Arguments,
+    /// Those of them that each replay takes anew.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slots: Vec<Slot>,
     /// What the call may do to the world.
     pub effect: EffectClass,
     /// Whether a person has to approve the call.
@@ -103,10 +114,20 @@ impl Procedure {
         self.guide_only.is_empty()
     }
 
-    /// The steps as they decide identity: tool and arguments, nothing else.
+    /// The steps as they decide identity: tools and arguments, with slots for what is taken anew.
     pub(crate) fn signature(&self) -> String {
-        let steps = self.steps.iter().map(|step| format!("{}\u{1f}{}", step.tool, step.arguments.stable()));
-        steps.collect::<Vec<_>>().join("\u{1e}")
+        self.steps.iter().map(Step::signature).collect::<Vec<_>>().join("\u{1e}")
+    }
+
+    /// Takes over what an older example of the same procedure showed. Where the two contradict each other it
+    /// only guides, until it is learned anew.
+    pub(crate) fn confirm(&mut self, older: &Self) {
+        self.version = older.version + 1;
+        for (step, older) in self.steps.iter_mut().zip(&older.steps).filter(|(step, older)| step.tool == older.tool) {
+            if let Err(reason) = step.confirm(older) {
+                self.guide_only.push(reason);
+            }
+        }
     }
 
     /// Visits every free text of it.
@@ -118,6 +139,7 @@ impl Procedure {
             step.arguments.each_text(visit);
             visit(&mut step.result.text);
             step.guards.iter_mut().for_each(|guard| visit(&mut guard.value));
+            step.slots.iter_mut().for_each(|slot| slot.each_text(visit));
         }
     }
 

@@ -53,15 +53,16 @@ impl Said {
         }
     }
 
-    /// Visits the leaves at a pattern, in order.
-    pub(super) fn leaves_at(&self, pattern: &str, mut visit: impl FnMut(&Json)) {
+    /// Visits the leaves at a pattern with their pointers, in order.
+    pub(super) fn leaves_at(&self, pattern: &str, mut visit: impl FnMut(&str, &Json)) {
         match self {
             Self::Short(flat) => {
-                flat.leaves.iter().filter(|leaf| leaf.pattern == pattern).for_each(|leaf| visit(&leaf.value));
+                let here = flat.leaves.iter().filter(|leaf| leaf.pattern == pattern);
+                here.for_each(|leaf| visit(&leaf.pointer, &leaf.value));
             }
-            Self::Long(result) => result.walk_at(pattern, |seen| {
+            Self::Long(result) => result.walk_at(pattern, |place, seen| {
                 if let Seen::Leaf(value) = seen {
-                    visit(value);
+                    visit(place.pointer(), value);
                 }
             }),
         }
@@ -73,7 +74,7 @@ impl Said {
             Self::Short(flat) => flat.keys.get(pattern).cloned().unwrap_or_default(),
             Self::Long(result) => {
                 let mut keys = BTreeSet::new();
-                result.walk_at(pattern, |seen| {
+                result.walk_at(pattern, |_, seen| {
                     if let Seen::Object(fields) = seen {
                         keys.extend(fields.keys().cloned());
                     }

@@ -52,11 +52,17 @@ fn same_number(a: &str, b: &str) -> bool {
 /// Whether a text mentions a value as a whole word: no letter or digit touches it, and a number is not
 /// a fragment of a longer one (`15` is not mentioned in `15.99`, `1,500` or `-15`).
 pub(crate) fn mentions(text: &str, value: &str) -> bool {
-    let (Some(first), Some(last)) = (value.chars().next(), value.chars().next_back()) else { return false };
-    text.match_indices(value).any(|(at, _)| {
+    whole_mentions(text, value).next().is_some()
+}
+
+/// Where a text mentions a value as a whole word, in bytes.
+pub(super) fn whole_mentions(text: &str, value: &str) -> impl Iterator<Item = usize> {
+    let ends = value.chars().next().zip(value.chars().next_back());
+    let found = ends.into_iter().flat_map(move |ends| text.match_indices(value).map(move |(at, _)| (at, ends)));
+    found.filter_map(move |(at, (first, last))| {
         let before = text.get(..at).unwrap_or_default();
         let after = text.get(at + value.len()..).unwrap_or_default();
-        !runs_on_before(before, first) && !runs_on_after(after, last)
+        (!runs_on_before(before, first) && !runs_on_after(after, last)).then_some(at)
     })
 }
 

@@ -7,13 +7,14 @@ mod answer;
 mod handover;
 mod preflight;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use answer::{Fresh, recorded_answer};
 pub use handover::render_done;
 pub(crate) use preflight::preflight;
 
-use crate::procedure::{Procedure, Said, Step};
+use crate::procedure::{Procedure, Said, Sources, Step};
 use crate::run::{Arguments, CallStatus, ToolCall};
 
 /// A call that memory plans.
@@ -27,6 +28,9 @@ pub struct PlannedCall {
     pub arguments: Arguments,
     /// Calls with one number may run side by side.
     pub group: Option<u32>,
+    /// Arguments, as JSON pointers, that an earlier result has yet to give; what stands there is what was
+    /// recorded and is not to be sent. Empty in what [`Session::decide`](crate::engine::Session::decide) plans.
+    pub open: Vec<String>,
 }
 
 /// Why a replay stopped.
@@ -61,6 +65,8 @@ pub(crate) enum Next {
 #[derive(Debug)]
 pub(crate) struct Replay {
     procedure: Arc<Procedure>,
+    /// The parameters of the task.
+    parameters: BTreeMap<String, String>,
     results: crate::procedure::Results,
     fresh: Vec<Option<Fresh>>,
     done: Vec<bool>,
@@ -69,11 +75,12 @@ pub(crate) struct Replay {
 }
 
 impl Replay {
-    /// A replay that has not begun.
-    pub(crate) fn new(procedure: Arc<Procedure>) -> Self {
+    /// A replay that has not begun, for a task with these parameters.
+    pub(crate) fn new(procedure: Arc<Procedure>, parameters: BTreeMap<String, String>) -> Self {
         let steps = procedure.steps.len();
         Self {
             procedure,
+            parameters,
             results: crate::procedure::Results::default(),
             fresh: vec![None; steps],
             done: vec![false; steps],
@@ -110,13 +117,23 @@ impl Replay {
         let procedure = Arc::clone(&self.procedure);
         let Some(first) = self.done.iter().position(|done| !done) else { return Next::Complete };
         let batch = batch_of(&procedure.steps, first);
-        for (index, step) in batch.clone().filter_map(|index| procedure.steps.get(index).map(|step| (index, step))) {
-            if let Some(reason) = step.guards.iter().find_map(|guard| self.results.broken(guard)) {
-                return Next::Diverged(self.stop(index, reason, false));
+        let mut calls = Vec::new();
+        for index in batch.filter(|index| self.done.get(*index) == Some(&false)) {
+            let Some(step) = procedure.steps.get(index) else { continue };
+            match self.bound(step) {
+                Ok(arguments) => calls.push(planned(step, index, arguments)),
+                Err(reason) => return Next::Diverged(self.stop(index, reason, false)),
             }
         }
-        let open = batch.filter(|index| self.done.get(*index) == Some(&false));
-        Next::Calls(open.filter_map(|index| planned(&procedure, index)).collect())
+        Next::Calls(calls)
+    }
+
+    /// The arguments of a step as the results so far give them.
+    fn bound(&self, step: &Step) -> Result<Arguments, String> {
+        match step.guards.iter().find_map(|guard| self.results.broken(guard)) {
+            Some(reason) => Err(reason),
+            None => step.bound(&Sources { results: &self.results, parameters: &self.parameters }),
+        }
     }
 
     /// Checks a call that the host made against the plan.
@@ -130,29 +147,21 @@ impl Replay {
             self.stop(procedure.steps.len(), format!("`{}` was called after the last step", call.tool), false);
             return;
         };
-        let matches = |index: &usize| {
-            self.done.get(*index) == Some(&false)
-                && procedure
-                    .steps
-                    .get(*index)
-                    .is_some_and(|step| step.tool == call.tool && step.arguments.same_as(&call.arguments))
-        };
-        match batch_of(&procedure.steps, first).find(matches) {
-            Some(index) => self.check(index, call),
-            None => {
-                self.stop(first, format!("`{}` was called instead of the planned call", call.tool), false);
+        let open = batch_of(&procedure.steps, first).filter(|index| self.done.get(*index) == Some(&false));
+        let same_tool = open.filter_map(|index| Some((index, procedure.steps.get(index)?)));
+        let same_tool: Vec<(usize, &Step)> = same_tool.filter(|(_, step)| step.tool == call.tool).collect();
+        for (index, step) in &same_tool {
+            match self.bound(step) {
+                Ok(arguments) if arguments.same_as(&call.arguments) => return self.check(*index, step, call),
+                // A host that records after the fact has sent some value already; the run goes on as planned anew.
+                Err(reason) => return drop(self.stop(*index, reason, false)),
+                Ok(_) => {}
             }
         }
+        self.stop(first, format!("`{}` was called instead of the planned call", call.tool), false);
     }
 
-    fn check(&mut self, index: usize, call: &ToolCall) {
-        let procedure = Arc::clone(&self.procedure);
-        let Some(step) = procedure.steps.get(index) else { return };
-        // A host that records after the fact has sent the value already; the run goes on as planned anew.
-        if let Some(reason) = step.guards.iter().find_map(|guard| self.results.broken(guard)) {
-            self.stop(index, reason, false);
-            return;
-        }
+    fn check(&mut self, index: usize, step: &Step, call: &ToolCall) {
         if let CallStatus::Failed { reason } = &call.status {
             let reason = crate::run::short_reason(reason);
             self.stop(index, format!("`{}` failed: {reason}", call.tool), true);
@@ -180,9 +189,11 @@ impl Replay {
         divergence
     }
 
-    /// The recorded answer, when every result equals the recorded one (semantics §6).
+    /// The recorded answer, when every result equals the recorded one (semantics §6) and it answers for the
+    /// same parameters.
     pub(crate) fn recorded_answer(&self) -> Option<&str> {
-        recorded_answer(&self.procedure, &self.fresh)
+        let is_same = self.procedure.parameters == self.parameters;
+        is_same.then(|| recorded_answer(&self.procedure, &self.fresh)).flatten()
     }
 }
 
@@ -197,16 +208,17 @@ fn batch_of(steps: &[Step], first: usize) -> std::ops::Range<usize> {
     start..first + same.max(1)
 }
 
-fn planned(procedure: &Procedure, index: usize) -> Option<PlannedCall> {
-    procedure.steps.get(index).map(|step| PlannedCall {
-        step: index,
-        tool: step.tool.clone(),
-        arguments: step.arguments.clone(),
-        group: step.group,
-    })
+fn planned(step: &Step, index: usize, arguments: Arguments) -> PlannedCall {
+    PlannedCall { step: index, tool: step.tool.clone(), arguments, group: step.group, open: Vec::new() }
 }
 
-/// Every step of a procedure as planned calls, for hosts that carry out plans themselves.
-pub(crate) fn plan_of(procedure: &Procedure) -> Vec<PlannedCall> {
-    (0..procedure.steps.len()).filter_map(|index| planned(procedure, index)).collect()
+/// Every step of a procedure as planned calls, for hosts that carry out plans themselves. What an earlier
+/// result has to give is shown as it was recorded, and named as open.
+pub(crate) fn plan_of(procedure: &Procedure, parameters: &BTreeMap<String, String>) -> Vec<PlannedCall> {
+    let steps = procedure.steps.iter().enumerate();
+    let plan = steps.map(|(index, step)| {
+        let (arguments, open) = step.bound_to_task(parameters);
+        PlannedCall { open, ..planned(step, index, arguments) }
+    });
+    plan.collect()
 }

@@ -1,23 +1,18 @@
 //! Preflight: the whole plan is checked before its first effect.
 
-use std::collections::BTreeMap;
-
+use crate::Task;
 use crate::procedure::Procedure;
 use crate::tool::{EffectClass, ToolManifest};
 
 /// Why a procedure cannot be replayed now, or nothing when it can.
 ///
 /// Where the host does not say which tools there are (`None`), that part is not checked.
-pub(crate) fn preflight(
-    procedure: &Procedure,
-    tools: Option<&ToolManifest>,
-    parameters: &BTreeMap<String, String>,
-) -> Option<String> {
+pub(crate) fn preflight(procedure: &Procedure, tools: Option<&ToolManifest>, task: &Task) -> Option<String> {
     if procedure.steps.is_empty() {
         return Some("it has no steps".to_owned());
     }
-    if procedure.parameters != *parameters {
-        return Some("it was captured with other parameter values, which its steps are not bound to".to_owned());
+    if let Err(reason) = procedure.follows(task) {
+        return Some(format!("its parameter values are other ones: {reason}"));
     }
     if let Some(step) = procedure.steps.iter().find(|step| step.requires_approval) {
         return Some(format!("`{}` needs an approval for each call", step.tool));

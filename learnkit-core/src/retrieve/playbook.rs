@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::budget::{approximate_tokens, cut_to_tokens};
 use crate::backend::Scored;
 use crate::config::RetrievalBudget;
-use crate::procedure::{Procedure, Step};
+use crate::procedure::{Origin, OriginSource, Procedure, Step};
 use crate::record::{Content, Kind, Record, RecordId, Skill, Status};
 use crate::secret::mask_text;
 use crate::text::is_contrary;
@@ -166,11 +166,14 @@ fn numbered(procedure: &Procedure) -> Vec<String> {
 fn call_line(step: &Step) -> String {
     let arguments = mask_text(step.arguments.raw()).text;
     let mut line = format!("{}({})", step.tool, flat(&arguments));
-    for guard in &step.guards {
-        if let Some(place) = guard.places.first() {
-            let path = if place.path.is_empty() { "/" } else { &place.path };
-            let _ = write!(line, " [{} from step {} {path}]", guard.argument, place.step + 1);
-        }
+    for Origin { argument, source } in step.origins() {
+        let _ = match source {
+            OriginSource::Parameter(name) => write!(line, " [{argument} from the task's {name}]"),
+            OriginSource::Result { step, path } => {
+                let path = if path.is_empty() { "/" } else { path };
+                write!(line, " [{argument} from step {} {path}]", step + 1)
+            }
+        };
     }
     line
 }

@@ -8,7 +8,7 @@ use super::front::front_matter;
 use super::markdown;
 use super::plain::{cut, inert_json, json_line, plain};
 use super::words::SkillWords;
-use crate::procedure::Step;
+use crate::procedure::{Origin, OriginSource, Step};
 use crate::record::{AgentName, Record, RecordId, Scope, Skill, Status, Trust};
 use crate::secret::mask_json;
 use crate::tool::EffectClass;
@@ -161,9 +161,11 @@ impl ExportedCall {
             Some(Ok(value)) => value,
             _ => serde_json::value::to_raw_value(&masked).map_err(unwritable)?,
         };
-        let taken_from = step.guards.iter().filter_map(|guard| {
-            let place = guard.places.first()?;
-            Some(TakenFrom { argument: guard.argument.clone(), step: place.step + 1, path: place.path.clone() })
+        let taken_from = step.origins().into_iter().filter_map(|Origin { argument, source }| match source {
+            OriginSource::Parameter(_) => None,
+            OriginSource::Result { step, path } => {
+                Some(TakenFrom { argument: argument.to_owned(), step: step + 1, path: path.to_owned() })
+            }
         });
         Ok(Self {
             tool: step.tool.clone(),

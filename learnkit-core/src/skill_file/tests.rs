@@ -52,6 +52,7 @@ fn step(tool: &str, arguments: &str) -> Step {
         effect: EffectClass::ReadOnly,
         requires_approval: false,
         group: None,
+        slots: Vec::new(),
         guards: Vec::new(),
         shape: Shape::of(&crate::Json::Null, &std::collections::BTreeSet::new()),
         result,

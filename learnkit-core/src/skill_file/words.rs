@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 
 use super::plain::{code, cut, json_line, plain, plain_lines, span};
-use crate::procedure::Step;
+use crate::procedure::{Origin, OriginSource, Step};
 use crate::record::Skill;
 use crate::secret::{mask_json, mask_text};
 
@@ -69,14 +69,16 @@ fn call_in_words(step: &Step) -> String {
     if shown != arguments {
         sentence.push_str("; the arguments are cut here");
     }
-    let mut named = Vec::new();
-    for guard in &step.guards {
-        let Some(place) = guard.places.first().filter(|_| !named.contains(&guard.argument.as_str())) else { continue };
-        named.push(&guard.argument);
-        let path = if place.path.is_empty() { "/" } else { &place.path };
-        let (argument, path) = (code(&guard.argument), code(path));
+    for Origin { argument, source } in step.origins() {
+        let argument = code(argument);
         // A String takes every write.
-        let _ = write!(sentence, "; take {argument} anew from the result of step {} at {path}", place.step + 1);
+        let _ = match source {
+            OriginSource::Parameter(name) => write!(sentence, "; take {argument} anew from the task's {}", code(name)),
+            OriginSource::Result { step, path } => {
+                let path = code(if path.is_empty() { "/" } else { path });
+                write!(sentence, "; take {argument} anew from the result of step {} at {path}", step + 1)
+            }
+        };
     }
     if step.requires_approval {
         sentence.push_str("; a person has to approve this call");

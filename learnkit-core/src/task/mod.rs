@@ -96,6 +96,13 @@ impl Task {
         &self.parameters
     }
 
+    /// The words of the task that are no parameter's value.
+    pub(crate) fn literal(&self) -> String {
+        let blank = self.parameters.keys().map(|name| (name.clone(), " ".to_owned())).collect();
+        let filled = self.template.as_deref().map(|template| fill(template, &blank));
+        filled.and_then(Result::ok).map_or_else(|| self.text.clone(), |(text, _)| text)
+    }
+
     /// The text that identity compares: the template's literal text, or the task's own, canonical.
     pub fn canonical(&self) -> String {
         canonical(self.template.as_deref().unwrap_or(&self.text))

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::Result;
 use crate::json::JsonKind;
-use crate::procedure::{Check, Dropped, Guard, Holds, LeafShape, Place, Procedure, Shape, Step};
+use crate::procedure::{Check, Dropped, Guard, Holds, LeafShape, Part, Place, Procedure, Shape, Slot, Step};
 use crate::record::{
     AgentName, Confidence, Content, Fact, Failure, Heuristic, Kind, Origin, Preference, Provenance, Record, RecordId,
     Revision, RunId, Scope, Skill, Status, Strategy, TaskLink, Tenant, Trace, Trust, Usage,
@@ -90,6 +90,11 @@ pub fn procedure(trigger: &str, tool: &str, arguments: &str) -> Procedure {
         effect: EffectClass::Unknown,
         requires_approval: true,
         group: Some(1),
+        slots: vec![Slot {
+            argument: "/table".to_owned(),
+            parts: vec![Part::Text { text: "t_".to_owned() }, Part::Parameter { name: "table".to_owned() }],
+            examples: 2,
+        }],
         guards: vec![Guard {
             argument: "/id".to_owned(),
             value: "9007199254740993".to_owned(),

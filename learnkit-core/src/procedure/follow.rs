@@ -1,0 +1,99 @@
+//! Whether a procedure follows other values of its declared parameters: proof, or the reason why not.
+
+use std::collections::BTreeSet;
+
+use super::guard::Given;
+use super::slot::{Part, Slot};
+use super::value::mentions;
+use super::{Procedure, Step};
+use crate::Task;
+use crate::json::Json;
+
+/// From so many different values on, what stayed the same in all of them is a constant.
+const PROVING_EXAMPLES: u32 = 2;
+/// Shorter values are too often the same as something else.
+const MIN_CERTAIN_CHARS: usize = 3;
+
+/// Whether procedures of one template that were captured with different values make different calls: then
+/// another value may need either of them, or a third.
+pub(crate) fn values_decide(procedures: &[&Procedure]) -> bool {
+    let [first, rest @ ..] = procedures else { return false };
+    let signature = first.signature();
+    rest.iter().any(|other| other.parameters != first.parameters && other.signature() != signature)
+        || values_decide(rest)
+}
+
+impl Procedure {
+    /// Whether the steps follow the parameters of a task of the same template.
+    ///
+    /// Its own values always do. Of another value one example is enough where the value stood alone in its
+    /// arguments and every other argument is given by the template or by results; else a second example has
+    /// to show what changes with the value and what does not.
+    ///
+    /// # Errors
+    /// The reason in words.
+    pub(crate) fn follows(&self, task: &Task) -> Result<(), String> {
+        let parameters = task.parameters();
+        if self.parameters.keys().ne(parameters.keys()) {
+            return Err("it was captured with other parameters".to_owned());
+        }
+        let changed = self.parameters.iter().filter(|(name, value)| parameters.get(*name) != Some(*value));
+        for (name, value) in changed {
+            self.follows_parameter(name, value, &task.literal())?;
+        }
+        Ok(())
+    }
+
+    fn follows_parameter(&self, name: &str, value: &str, literal: &str) -> Result<(), String> {
+        let slots = || self.steps.iter().flat_map(|step| &step.slots).filter(|slot| slot.takes_parameter(name));
+        if slots().next().is_none() {
+            return Err(format!(
+                "no argument of it takes the parameter `{name}`, so what another value changes is unknown"
+            ));
+        }
+        if slots().any(|slot| slot.examples >= PROVING_EXAMPLES) {
+            return Ok(());
+        }
+        let needs = |why: String| Err(format!("{why}; a second run with another `{name}` has to show what changes"));
+        if value.chars().count() < MIN_CERTAIN_CHARS || slots().any(|slot| slot.parts.len() > 1) {
+            return needs(format!("the parameter `{name}` is a short value or a part of a longer argument"));
+        }
+        let given = Given::of([literal]);
+        match self.steps.iter().enumerate().find_map(|(at, step)| Some((at, step.unexplained(name, value, &given)?))) {
+            Some((at, argument)) => needs(format!(
+                "the argument `{argument}` of step {} (`{}`) comes from nowhere known",
+                at + 1,
+                self.steps.get(at).map(|step| step.tool.as_str()).unwrap_or_default()
+            )),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Step {
+    /// The first argument that may rest on a parameter without taking it: one that has its value in another
+    /// form, or one that neither the words of the template nor an earlier result give.
+    fn unexplained(&self, name: &str, value: &str, given: &Given) -> Option<String> {
+        let json = self.arguments.json().ok()?;
+        let (lower, own) = (value.to_lowercase(), Given::of([value]));
+        let held: BTreeSet<&str> = self.guards.iter().map(|guard| guard.argument.as_str()).collect();
+        let is_form = |text: &str| text.to_lowercase().contains(&lower) || own.gives(text);
+        let slot_of = |pointer: &str| self.slots.iter().find(|slot| slot.argument == pointer);
+        let odd = json.leaves().into_iter().find(|leaf| match (slot_of(&leaf.pointer), &leaf.value) {
+            (Some(slot), _) => !slot.takes_parameter(name) && slot.has_text(&is_form),
+            (None, Json::Text(text) | Json::Number(text)) => {
+                let is_given = text.trim().is_empty() || held.contains(leaf.pointer.as_str()) || given.gives(text);
+                !is_given || is_form(text)
+            }
+            _ => false,
+        });
+        let odd_key = || json.keys().into_values().flatten().find(|key| mentions(&key.to_lowercase(), &lower));
+        odd.map(|leaf| leaf.pointer).or_else(odd_key)
+    }
+}
+
+impl Slot {
+    fn has_text(&self, fits: impl Fn(&str) -> bool) -> bool {
+        self.parts.iter().any(|part| matches!(part, Part::Text { text } if fits(text)))
+    }
+}

@@ -1,0 +1,269 @@
+//! Slots: the values of an argument that each replay takes anew, and where it takes them from.
+//!
+//! A value that cannot be taken ends the replay before the step: neither the recorded value nor a guess is
+//! sent. Not here: which values become slots when a run is distilled (`bind`).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::Step;
+use super::guard::Results;
+use crate::json::Json;
+use crate::run::Arguments;
+
+/// An argument that is taken anew in each replay.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Slot {
+    /// The argument, a JSON pointer into the arguments.
+    pub argument: String,
+    /// What it is made of: one source, or several joined to one text.
+    pub parts: Vec<Part>,
+    /// For how many different values it was seen to hold.
+    pub examples: u32,
+}
+
+/// A part of an argument.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "from", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Part {
+    /// Always the same text.
+    Text {
+        /// That text.
+        text: String,
+    },
+    /// A declared parameter of the task.
+    Parameter {
+        /// Its name.
+        name: String,
+    },
+    /// The result of an earlier step: every candidate has to give one and the same value.
+    Result {
+        /// Every place where the value was seen.
+        candidates: Vec<Candidate>,
+    },
+}
+
+/// A place of an earlier result that a value may come from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Candidate {
+    /// The index of the earlier step, from 0.
+    pub step: usize,
+    /// The leaf, with `*` for list positions.
+    pub path: String,
+    /// Where a list holds several values: the leaf with its position. Absent where only one value stands
+    /// at the path, then and now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub position: Option<String>,
+}
+
+impl Candidate {
+    /// Whether it names a value without choosing one from a list.
+    pub fn is_definite(&self) -> bool {
+        self.position.is_none()
+    }
+}
+
+impl Slot {
+    /// The places of earlier results that it reads.
+    pub fn candidates(&self) -> impl Iterator<Item = &Candidate> {
+        self.parts.iter().flat_map(Part::candidates)
+    }
+
+    pub(super) fn candidates_mut(&mut self) -> impl Iterator<Item = &mut Candidate> {
+        let parts = self.parts.iter_mut().filter_map(|part| match part {
+            Part::Result { candidates } => Some(candidates),
+            Part::Text { .. } | Part::Parameter { .. } => None,
+        });
+        parts.flatten()
+    }
+
+    /// Whether it takes the value of a parameter.
+    pub(super) fn takes_parameter(&self, name: &str) -> bool {
+        self.parts.iter().any(|part| matches!(part, Part::Parameter { name: own } if own == name))
+    }
+
+    /// Visits every free text of it.
+    pub(super) fn each_text(&mut self, visit: &impl Fn(&mut String)) {
+        for part in &mut self.parts {
+            if let Part::Text { text } = part {
+                visit(text);
+            }
+        }
+    }
+
+    /// How it reads where only identity counts: what it takes, not from which of several places.
+    fn signature(&self) -> String {
+        let parts = self.parts.iter().map(|part| match part {
+            Part::Text { text } => text.clone(),
+            Part::Parameter { name } => format!("\u{1d}{{{name}}}"),
+            Part::Result { .. } => "\u{1d}result".to_owned(),
+        });
+        parts.collect()
+    }
+
+    /// Keeps the candidates that an older example of the same slot has, too. Without a definite one left
+    /// the two contradict each other.
+    pub(crate) fn narrow(&mut self, older: &Self, is_new_value: bool) -> Result<(), String> {
+        self.examples = older.examples + u32::from(is_new_value);
+        for (part, older) in self.parts.iter_mut().zip(&older.parts) {
+            let (Part::Result { candidates }, Part::Result { candidates: known }) = (part, older) else { continue };
+            if !candidates.iter().any(|own| own.is_definite() && known.contains(own)) {
+                let argument = &self.argument;
+                return Err(format!("two runs took the argument `{argument}` from different places"));
+            }
+            candidates.retain(|own| known.contains(own));
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Slot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.parts.iter().try_for_each(|part| part.fmt(f))
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text { text } => f.write_str(text),
+            Self::Parameter { name } => write!(f, "{{{name}}}"),
+            Self::Result { candidates } => {
+                let places = candidates.iter().map(|candidate| {
+                    let path = candidate.position.as_ref().unwrap_or(&candidate.path);
+                    format!("result {} at `{path}`", candidate.step + 1)
+                });
+                f.write_str(&places.collect::<Vec<_>>().join(" and "))
+            }
+        }
+    }
+}
+
+impl Part {
+    fn candidates(&self) -> impl Iterator<Item = &Candidate> {
+        let candidates = match self {
+            Self::Result { candidates } => candidates.as_slice(),
+            Self::Text { .. } | Self::Parameter { .. } => &[],
+        };
+        candidates.iter()
+    }
+}
+
+/// What one replay takes its values from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sources<'a> {
+    /// The results of the steps so far.
+    pub(crate) results: &'a Results,
+    /// The parameters of the task.
+    pub(crate) parameters: &'a BTreeMap<String, String>,
+}
+
+impl Sources<'_> {
+    fn value(&self, slot: &Slot) -> Result<String, String> {
+        slot.parts.iter().map(|part| self.part(&slot.argument, part)).collect()
+    }
+
+    fn part(&self, argument: &str, part: &Part) -> Result<String, String> {
+        match part {
+            Part::Text { text } => Ok(text.clone()),
+            Part::Parameter { name } => {
+                let value = self.parameters.get(name).cloned();
+                value.ok_or_else(|| format!("argument `{argument}` takes the parameter `{name}`, which has no value"))
+            }
+            Part::Result { candidates } => {
+                let values: BTreeSet<String> = candidates
+                    .iter()
+                    .map(|candidate| self.results.read(argument, candidate))
+                    .collect::<Result<_, _>>()?;
+                let mut values = values.into_iter();
+                match (values.next(), values.next()) {
+                    (Some(value), None) => Ok(value),
+                    _ => Err(format!("the places that argument `{argument}` came from give different values now")),
+                }
+            }
+        }
+    }
+}
+
+impl Step {
+    /// The arguments with every slot filled.
+    ///
+    /// # Errors
+    /// The reason in words why a value cannot be taken.
+    pub(crate) fn bound(&self, sources: &Sources<'_>) -> Result<Arguments, String> {
+        if self.slots.is_empty() {
+            return Ok(self.arguments.clone());
+        }
+        let json = self.arguments.json().map_err(|error| error.to_string())?;
+        let recorded = json.leaves();
+        let mut new = BTreeMap::new();
+        for slot in &self.slots {
+            let leaf = recorded.iter().find(|leaf| leaf.pointer == slot.argument);
+            let leaf = leaf.ok_or_else(|| format!("there is no argument `{}` to fill", slot.argument))?;
+            let value = of_kind(&leaf.value, sources.value(slot)?).ok_or_else(|| {
+                format!("argument `{}` is a {}, and its new value is none", slot.argument, leaf.value.kind())
+            })?;
+            if value != leaf.value {
+                new.insert(slot.argument.clone(), value);
+            }
+        }
+        // Arguments in which nothing changes are sent to the letter.
+        Ok(if new.is_empty() { self.arguments.clone() } else { Arguments::from_raw(json.with_leaves(&new).to_text()) })
+    }
+
+    /// The arguments before any step was taken: parameters are filled in, and what earlier results have to
+    /// give is as it was recorded and listed.
+    pub(crate) fn bound_to_task(&self, parameters: &BTreeMap<String, String>) -> (Arguments, Vec<String>) {
+        let (open, given): (Vec<&Slot>, Vec<&Slot>) =
+            self.slots.iter().partition(|slot| slot.candidates().next().is_some());
+        let step = Self { slots: given.into_iter().cloned().collect(), ..self.clone() };
+        let arguments = step.bound(&Sources { results: &Results::default(), parameters });
+        (arguments.unwrap_or_else(|_| self.arguments.clone()), open.iter().map(|slot| slot.argument.clone()).collect())
+    }
+
+    /// The call as it decides identity: the tool, and the arguments with slots for what they take anew.
+    pub(crate) fn signature(&self) -> String {
+        let arguments = match self.arguments.json() {
+            Ok(json) if !self.slots.is_empty() => {
+                let slots = self.slots.iter().map(|slot| (slot.argument.clone(), Json::Text(slot.signature())));
+                json.with_leaves(&slots.collect()).to_text()
+            }
+            _ => self.arguments.stable(),
+        };
+        format!("{}\u{1f}{arguments}", self.tool)
+    }
+
+    /// Takes over what an older example of the same step showed.
+    ///
+    /// # Errors
+    /// The reason in words where the two contradict each other.
+    pub(crate) fn confirm(&mut self, older: &Self) -> Result<(), String> {
+        self.shape.also_allow(&older.shape);
+        let value = |step: &Self, pointer: &str| {
+            let leaves = step.arguments.json().ok()?.leaves();
+            leaves.into_iter().find(|leaf| leaf.pointer == pointer).map(|leaf| leaf.value)
+        };
+        let same: Vec<bool> =
+            self.slots.iter().map(|slot| value(self, &slot.argument) == value(older, &slot.argument)).collect();
+        for (slot, same) in self.slots.iter_mut().zip(same) {
+            let known = older.slots.iter().find(|known| known.argument == slot.argument);
+            if let Some(known) = known.filter(|known| known.signature() == slot.signature()) {
+                slot.narrow(known, !same)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A text as a value of the same kind as another; absent where it is none.
+fn of_kind(recorded: &Json, text: String) -> Option<Json> {
+    match recorded {
+        Json::Text(_) => Some(Json::Text(text)),
+        Json::Number(_) => Json::parse(&text).ok().filter(|json| matches!(json, Json::Number(_))),
+        _ => None,
+    }
+}
