@@ -12,6 +12,7 @@ mod fixture;
 mod meter;
 mod path;
 mod process;
+mod siblings;
 
 use std::process::ExitCode;
 
@@ -27,6 +28,8 @@ fn main() -> Result<ExitCode, BoxError> {
     }
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
+        ["siblings"] => siblings::run(false)?,
+        ["siblings", "--json"] => siblings::run(true)?,
         // On a runtime of its own, with one thread.
         ["path"] => path::list(),
         ["path", name, "--iterations", rounds] => path::run(name, rounds.parse()?)?,

@@ -80,7 +80,7 @@ impl Step {
         let is_form = |text: &str| text.to_lowercase().contains(&lower) || own.gives(text);
         let slot_of = |pointer: &str| self.slots.iter().find(|slot| slot.argument == pointer);
         let odd = json.leaves().into_iter().find(|leaf| match (slot_of(&leaf.pointer), &leaf.value) {
-            (Some(slot), _) => !slot.takes_parameter(name) && slot.has_text(&is_form),
+            (Some(slot), _) => !slot.takes_parameter(name) && slot.has_text(is_form),
             (None, Json::Text(text) | Json::Number(text)) => {
                 let is_given = text.trim().is_empty() || held.contains(leaf.pointer.as_str()) || given.gives(text);
                 !is_given || is_form(text)

@@ -310,7 +310,7 @@ mod tests {
         assert!(!guards.is_empty() || !slots.is_empty(), "nothing was made for {arguments} from {then}");
         let (then, now) = (results(&[then]), results(&[now]));
         assert!(guards.iter().all(|guard| then.broken(guard).is_none()), "the same world must hold");
-        let mut candidates = slots.iter().flat_map(|slot| slot.candidates());
+        let mut candidates = slots.iter().flat_map(super::super::slot::Slot::candidates);
         guards.iter().any(|guard| now.broken(guard).is_some())
             || candidates.any(|candidate| now.read("x", candidate).ok() != then.read("x", candidate).ok())
     }

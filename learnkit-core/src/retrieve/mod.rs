@@ -2,6 +2,7 @@
 
 mod budget;
 mod hybrid;
+mod outline;
 mod playbook;
 
 use std::fmt::Debug;
