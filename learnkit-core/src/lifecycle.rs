@@ -2,12 +2,13 @@
 //!
 //! Every number is from `semantics.md` §8. Nothing else in LearnKit moves a status or confidence.
 
+mod trust;
+
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::config::ReplayTrust;
 use crate::record::{Confidence, Kind, Record, RecordId, Status, Trust};
-use crate::tool::EffectClass;
 use crate::{Error, Result};
 
 /// Confidence gained by a use that helped.
@@ -390,12 +391,7 @@ pub fn may_replay(record: &Record, trust: ReplayTrust, now: Timestamp) -> Result
     if let Some(reason) = procedure.guide_only.first() {
         return Err(format!("it may only guide: {reason}"));
     }
-    let destructive = procedure.steps.iter().any(|step| step.effect == EffectClass::Destructive);
-    if record.trust < Trust::Verified && (trust == ReplayTrust::Verified || destructive) {
-        let why = if destructive { "it has a destructive step" } else { "the settings ask for it" };
-        return Err(format!("it is {} and needs a reported success, because {why}", record.trust));
-    }
-    Ok(())
+    trust::is_enough(record.trust, procedure, trust)
 }
 
 #[cfg(test)]

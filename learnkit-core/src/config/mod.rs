@@ -23,9 +23,12 @@ use crate::{Error, ErrorKind, Result};
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ReplayTrust {
-    /// A passing gate on tool outcomes is enough; steps of tools annotated destructive need more.
+    /// A passing gate on tool outcomes is enough; with a step of a tool annotated destructive it has to be
+    /// confirmed.
     #[default]
     ToolOutcome,
+    /// What is unverified replays only where every step is read-only; what has effects has to be confirmed.
+    Careful,
     /// Only what the caller reported as a success.
     Verified,
 }
@@ -35,6 +38,7 @@ impl ReplayTrust {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::ToolOutcome => "tool_outcome",
+            Self::Careful => "careful",
             Self::Verified => "verified",
         }
     }
@@ -50,8 +54,8 @@ impl std::str::FromStr for ReplayTrust {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let known = [Self::ToolOutcome, Self::Verified].into_iter().find(|trust| trust.as_str() == text);
-        known.ok_or_else(|| Error::invalid("unknown replay trust; use `tool_outcome` or `verified`"))
+        let known = [Self::ToolOutcome, Self::Careful, Self::Verified].into_iter().find(|trust| trust.as_str() == text);
+        known.ok_or_else(|| Error::invalid("unknown replay trust; use `tool_outcome`, `careful` or `verified`"))
     }
 }
 
