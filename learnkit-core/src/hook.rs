@@ -33,6 +33,24 @@ pub struct FinishedRun<'a> {
 /// than tool outcomes, weaker than the caller's, and verifies or retires like a report. An error, a panic or
 /// no answer within [`Settings::hook_deadline`](crate::config::Settings) counts as no word and is a warning;
 /// the future is dropped at the deadline.
+///
+/// ```
+/// use learnkit_core::hook::{FinishedRun, Verifier};
+/// use learnkit_core::run::Verdict;
+/// use learnkit_core::{BoxError, async_trait};
+///
+/// /// Knows only of runs that sent a mail.
+/// #[derive(Debug)]
+/// struct Outbox;
+///
+/// #[async_trait]
+/// impl Verifier for Outbox {
+///     async fn verify(&self, run: &FinishedRun<'_>) -> Result<Option<Verdict>, BoxError> {
+///         let sent = run.calls.iter().rfind(|call| call.tool == "send_mail");
+///         Ok(sent.map(|call| if call.status.is_ok() { Verdict::Success } else { Verdict::Failure }))
+///     }
+/// }
+/// ```
 #[async_trait]
 pub trait Verifier: Debug + Send + Sync + 'static {
     /// The verdict; absent where it cannot be told.

@@ -27,9 +27,10 @@ pub enum ReplayTrust {
     /// confirmed.
     #[default]
     ToolOutcome,
-    /// What is unverified replays only where every step is read-only; what has effects has to be confirmed.
+    /// What is unverified replays only where every step is read-only; what has effects has to be confirmed, and
+    /// is refused while it is [unchecked](crate::lifecycle::WorldCheck::Unchecked).
     Careful,
-    /// Only what the caller reported as a success.
+    /// Only what the caller reported, or a verifier found, as a success.
     Verified,
 }
 
