@@ -1,6 +1,8 @@
 //! What the tests of LearnKit share: a memory with a clock that stands still, a world of tools that a
 //! test changes, and a planner that follows a script.
 
+pub mod bank;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};

@@ -28,6 +28,24 @@ fn inspect_of_a_near_miss_guides_and_names_records_of_other_agents() {
 }
 
 #[test]
+fn an_environment_is_part_of_the_task_wherever_one_is_named() {
+    let shell = Shell::new();
+    let row = json!({ "task": "Restart alpha", "success": true, "answer": "up",
+        "calls": [{ "tool": "restart", "arguments": {}, "result": "ok" }] });
+    shell.write("row.jsonl", row.to_string());
+    shell.ok(&["learn", "row.jsonl", "--environment", "v1"]);
+    let inspect = |environment: &[&str]| shell.json(&[&["inspect", "Restart alpha"], environment].concat());
+    let same = inspect(&["--environment", "v1"]);
+    assert_eq!((&same["mode"], &same["world_check"]), (&json!("replay"), &json!("environment")));
+    assert_eq!(inspect(&["--environment", "v2"])["mode"], "guide");
+    assert_eq!(inspect(&[])["mode"], "guide");
+    let key = shell.run_with(&["key", "--environment", "v1"], "Restart alpha\n").stdout;
+    assert!(key.contains(same["key"].as_str().unwrap()), "{key}");
+    let blank = shell.run(&["inspect", "Restart alpha", "--environment", " "]);
+    assert!(blank.stderr.contains("a blank digest says nothing"), "{blank:?}");
+}
+
+#[test]
 fn inspect_wraps_its_tables_at_the_width_of_a_terminal() {
     let mut shell = Shell::taught();
     shell.terminal = Terminal { stdout: true, stderr: true, width: Some(72) };

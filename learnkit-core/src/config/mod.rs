@@ -23,10 +23,14 @@ use crate::{Error, ErrorKind, Result};
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ReplayTrust {
-    /// A passing gate on tool outcomes is enough; steps of tools annotated destructive need more.
+    /// A passing gate on tool outcomes is enough; with a step of a tool annotated destructive it has to be
+    /// confirmed.
     #[default]
     ToolOutcome,
-    /// Only what the caller reported as a success.
+    /// What is unverified replays only where every step is read-only; what has effects has to be confirmed, and
+    /// is refused while it is [unchecked](crate::lifecycle::WorldCheck::Unchecked).
+    Careful,
+    /// Only what the caller reported, or a verifier found, as a success.
     Verified,
 }
 
@@ -35,6 +39,7 @@ impl ReplayTrust {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::ToolOutcome => "tool_outcome",
+            Self::Careful => "careful",
             Self::Verified => "verified",
         }
     }
@@ -50,8 +55,8 @@ impl std::str::FromStr for ReplayTrust {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let known = [Self::ToolOutcome, Self::Verified].into_iter().find(|trust| trust.as_str() == text);
-        known.ok_or_else(|| Error::invalid("unknown replay trust; use `tool_outcome` or `verified`"))
+        let known = [Self::ToolOutcome, Self::Careful, Self::Verified].into_iter().find(|trust| trust.as_str() == text);
+        known.ok_or_else(|| Error::invalid("unknown replay trust; use `tool_outcome`, `careful` or `verified`"))
     }
 }
 
@@ -84,6 +89,8 @@ pub struct Settings {
     pub stored_result_bytes: usize,
     /// The longest that memory may hold up a run for one call to the store.
     pub memory_deadline: Duration,
+    /// The longest that a verifier or a precheck of the host may take; it may ask another system.
+    pub hook_deadline: Duration,
     /// The share of runs that skip memory, 0 to 1, so that arms can be compared.
     pub holdout_rate: f64,
 }
@@ -96,6 +103,7 @@ impl Default for Settings {
             budget: RetrievalBudget::default(),
             stored_result_bytes: STORED_RESULT_BYTES,
             memory_deadline: Duration::from_secs(5),
+            hook_deadline: Duration::from_secs(30),
             holdout_rate: 0.0,
         }
     }
@@ -116,6 +124,9 @@ impl Settings {
         }
         if self.memory_deadline.is_zero() {
             return wrong("`memory_deadline` must be longer than 0");
+        }
+        if self.hook_deadline.is_zero() {
+            return wrong("`hook_deadline` must be longer than 0");
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::LearnKit;
 use crate::backend::AgentFilter;
+use crate::lifecycle::WorldCheck;
 use crate::procedure::Procedure;
 use crate::record::{AgentName, DomainVector, RecordId, RunId, Trust};
 use crate::replay::plan_of;
@@ -38,6 +39,9 @@ pub struct Inspection {
     /// Its trust.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust: Option<Trust>,
+    /// What would speak for the world before its first effect.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub world_check: Option<WorldCheck>,
     /// The calls that a replay would make; empty in a planned run.
     pub plan: Vec<PlanLine>,
     /// Every record that was considered.
@@ -82,7 +86,7 @@ pub struct NearRecord {
 impl LearnKit {
     /// What memory would do for a task: classify, retrieve, compose. Reads only.
     ///
-    /// Tools are not known here, so a plan whose tool is gone is found only by a real run.
+    /// A precheck of the host is asked as before a replay. Tools are not known here, so a plan whose tool is gone is found only by a real run.
     ///
     /// # Errors
     /// `InvalidInput` for a blank task.
@@ -122,6 +126,7 @@ impl LearnKit {
             domains: classification.domains,
             record: choice.record.as_ref().map(|record| record.id.clone()),
             trust: choice.record.as_ref().map(|record| record.trust),
+            world_check: choice.world_check,
             plan: procedure.map(|procedure| plan_lines(procedure, &task)).unwrap_or_default(),
             candidates: choice.candidates,
             playbook: guidance.playbook,

@@ -4,6 +4,7 @@
 
 mod bind;
 mod distil;
+mod effects;
 mod follow;
 mod guard;
 mod look;

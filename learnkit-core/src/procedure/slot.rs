@@ -237,6 +237,11 @@ impl Step {
         format!("{}\u{1f}{arguments}", self.tool)
     }
 
+    /// Whether every slot of it and of another example has a certain place that both read.
+    pub(super) fn shares_places(&self, other: &Self) -> bool {
+        self.slots.iter().zip(&other.slots).all(|(own, other)| own.clone().narrow(other, false).is_ok())
+    }
+
     /// Takes over what an older example of the same step showed.
     ///
     /// # Errors

@@ -79,6 +79,8 @@ pub enum Trust {
     /// Tool outcomes only.
     #[default]
     Unverified,
+    /// A second run that was planned, not replayed, made the same calls or had the same effects.
+    Confirmed,
     /// The caller reported success, or a verifier read it back.
     Verified,
 }
@@ -88,6 +90,7 @@ impl Trust {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Unverified => "unverified",
+            Self::Confirmed => "confirmed",
             Self::Verified => "verified",
         }
     }
