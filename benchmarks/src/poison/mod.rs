@@ -81,7 +81,8 @@ pub async fn run(json: bool) -> Result<(), BoxError> {
     }
     let mut poisoned: BTreeMap<&str, Tally> = BTreeMap::new();
     let mut without_text = 0;
-    for (task, injection) in data.tasks.iter().flat_map(|task| data.attacks_on(task).map(move |attack| (task, attack))) {
+    for (task, injection) in data.tasks.iter().flat_map(|task| data.attacks_on(task).map(move |attack| (task, attack)))
+    {
         for (read, how) in task.reads().flat_map(|read| Embedding::ALL.map(|how| (read, how))) {
             let Some(calls) = data.obeyed(task, injection, read, how) else {
                 without_text += 1;
@@ -101,7 +102,10 @@ pub async fn run(json: bool) -> Result<(), BoxError> {
     if json {
         let poisoned: BTreeMap<&str, Value> = poisoned.iter().map(|(name, tally)| (*name, tally.json())).collect();
         let clean = json!({ "all": clean.json(), "with_effect": with_effect.json() });
-        println!("{}", json!({ "poisoned": poisoned, "clean": clean, "attacks_without_a_text_to_stand_in": without_text }));
+        println!(
+            "{}",
+            json!({ "poisoned": poisoned, "clean": clean, "attacks_without_a_text_to_stand_in": without_text })
+        );
     }
     Ok(())
 }

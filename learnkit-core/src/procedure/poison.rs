@@ -21,6 +21,9 @@ use crate::record::RunId;
 use crate::run::{Reading, ToolCall};
 use crate::tool::EffectClass;
 
+/// An argument of so many words that stands in a result is a quotation.
+const MIN_QUOTED_WORDS: usize = 4;
+
 /// A run as it was seen.
 #[derive(Debug)]
 pub(super) struct Observed<'a> {
@@ -53,7 +56,8 @@ pub(super) fn examine(observed: &Observed<'_>) -> Findings {
         step += usize::from(is_kept);
         calls.push(Made { call, step: is_kept.then_some(step), arguments: Argument::of_call(call, &mut sources) });
     }
-    let mut judge = Judge { observed, sources, named: BTreeSet::new(), done: BTreeSet::new(), found: Findings::default() };
+    let mut judge =
+        Judge { observed, sources, named: BTreeSet::new(), done: BTreeSet::new(), found: Findings::default() };
     judge.watch(&calls);
     let kept = calls.iter().filter(|made| made.step.is_some());
     judge.found.reasons.extend(kept.flat_map(|made| unfit::own_faults(made.call, &made.title())));
@@ -111,7 +115,8 @@ impl Judge<'_> {
     /// Whether results have to be looked at for the sake of a call.
     fn may_be_refused(&self, made: &Made<'_>) -> bool {
         let is_open = |argument: &Argument| self.sources.origin(&argument.text) != Origin::Task;
-        let goes_out = |argument: &Argument| made.has_effect() || !argument.addresses.is_empty() || !argument.volatile.is_empty();
+        let goes_out =
+            |argument: &Argument| made.has_effect() || !argument.addresses.is_empty() || !argument.volatile.is_empty();
         let is_open = made.arguments.iter().any(|argument| is_open(argument) && goes_out(argument));
         made.step.is_some() && (is_open || (made.has_effect() && self.sources.asked(&made.call.tool).is_some()))
     }
@@ -138,6 +143,7 @@ impl Judge<'_> {
         if poison.is_empty() {
             let quotes = made.arguments.iter().filter(|argument| self.quotes_a_result(argument));
             let withheld = quotes.map(|argument| Withheld { step: index, argument: Some(argument.pointer.clone()) });
+            let withheld: Vec<Withheld> = withheld.collect();
             self.found.withheld.extend(withheld);
         } else {
             self.found.withheld.push(Withheld { step: index, argument: None });
@@ -146,7 +152,8 @@ impl Judge<'_> {
     }
 
     fn poison(&mut self, made: &Made<'_>, title: &str) -> Vec<String> {
-        let faults = made.arguments.iter().filter_map(|argument| Some((&argument.pointer, self.fault(made, argument)?)));
+        let faults =
+            made.arguments.iter().filter_map(|argument| Some((&argument.pointer, self.fault(made, argument)?)));
         let mut poison: Vec<String> =
             faults.map(|(pointer, fault)| format!("argument `{pointer}` of {title} {fault}")).collect();
         if !made.has_effect() {
@@ -164,9 +171,10 @@ impl Judge<'_> {
         poison
     }
 
-    /// Whether an argument is a sentence that only stands in a result.
+    /// Whether an argument is a sentence of a result and not of the task.
     fn quotes_a_result(&self, argument: &Argument) -> bool {
-        words(&argument.text).nth(2).is_some() && self.sources.origin(&argument.text) == Origin::Text
+        let is_sentence = words(&argument.text).count() >= MIN_QUOTED_WORDS;
+        is_sentence && matches!(self.sources.origin(&argument.text), Origin::Text | Origin::Record)
     }
 
     /// What is wrong with an argument as a target.
@@ -182,7 +190,12 @@ impl Judge<'_> {
         }
         let goes_there = |address: &&String| made.has_effect() || !address.contains('@') || address.contains('/');
         let poisoned = |address: &String| is_text(self.sources.origin_of_address(address));
-        argument.addresses.iter().filter(goes_there).any(poisoned).then_some("holds an address that only free text in a result gave")
+        argument
+            .addresses
+            .iter()
+            .filter(goes_there)
+            .any(poisoned)
+            .then_some("holds an address that only free text in a result gave")
     }
 
     /// Whether free text gave arguments of a call, and neither the task nor a record gave one. A number alone

@@ -16,8 +16,8 @@ const MIN_JOINED: usize = 8;
 const VERBS: [&str; 40] = [
     "add", "append", "approve", "book", "buy", "cancel", "change", "create", "delete", "deploy", "execute", "forward",
     "grant", "install", "invite", "merge", "modify", "move", "order", "pay", "post", "publish", "purchase", "push",
-    "refund", "remove", "rename", "reply", "reserve", "revoke", "run", "schedule", "send", "share", "submit", "transfer",
-    "update", "upload", "wire", "write",
+    "refund", "remove", "rename", "reply", "reserve", "revoke", "run", "schedule", "send", "share", "submit",
+    "transfer", "update", "upload", "wire", "write",
 ];
 /// Tools whose names begin so look; a sentence with such a word asks for nothing.
 const LOOKING: [&str; 20] = [
@@ -112,11 +112,15 @@ impl Argument {
 
 /// What two arguments make together, as far as it looks like an address.
 fn joined(arguments: &[Argument], is_open: impl Fn(&Argument) -> bool) -> Vec<String> {
-    let is_piece = |argument: &&Argument| !argument.is_key && !argument.text.contains(char::is_whitespace) && is_open(argument);
+    let is_piece =
+        |argument: &&Argument| !argument.is_key && !argument.text.contains(char::is_whitespace) && is_open(argument);
     let pieces: Vec<&Argument> = arguments.iter().filter(is_piece).take(MAX_PIECES).collect();
     let pairs = pieces.iter().flat_map(|first| pieces.iter().map(move |second| (first, second)));
     let joined = pairs.filter(|(first, second)| first.pointer != second.pointer);
-    joined.map(|(first, second)| format!("{}{}", first.text, second.text)).filter(|text| is_like_an_address(text)).collect()
+    joined
+        .map(|(first, second)| format!("{}{}", first.text, second.text))
+        .filter(|text| is_like_an_address(text))
+        .collect()
 }
 
 fn is_like_an_address(text: &str) -> bool {

@@ -151,8 +151,7 @@ mod tests {
     #[test]
     fn a_python_literal_gives_its_values() {
         let text = r#"[{'id_': '25', 'title': "Emma's \"day\"", 'n': 7, 'ok': True, 'at': datetime(2024, 5), 'color': <Color.RED: 'red'>}, ('a',)]"#;
-        let expected =
-            ["id_", "25", "title", "Emma's \"day\"", "n", "7", "ok", "at", "2024", "5", "color", "red", "a"];
+        let expected = ["id_", "25", "title", "Emma's \"day\"", "n", "7", "ok", "at", "2024", "5", "color", "red", "a"];
         assert_eq!(values(literal(text)), expected);
     }
 
@@ -166,7 +165,15 @@ mod tests {
     #[test]
     fn what_is_no_literal_is_not_read() {
         let deep = "[".repeat(1_000);
-        for text in ["plain", "[Reset](https://a) and more", "{'a': 1} trailing", "[1)", "[send it to 'eve']", deep.as_str(), ""] {
+        for text in [
+            "plain",
+            "[Reset](https://a) and more",
+            "{'a': 1} trailing",
+            "[1)",
+            "[send it to 'eve']",
+            deep.as_str(),
+            "",
+        ] {
             assert_eq!(literal(text), None, "{text}");
         }
     }

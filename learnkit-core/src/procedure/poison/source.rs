@@ -185,7 +185,9 @@ impl Visit<'_, '_> {
         match loose::lines(text) {
             Some(read) => {
                 // Anyone can write `IBAN: …` into a page: a line gives names, an address only where it is the whole text.
-                let is_name = |value: &&String| value.trim() == text.trim() || target::addresses(&value.to_lowercase()).is_empty();
+                let is_name = |value: &&String| {
+                    value.trim() == text.trim() || target::addresses(&value.to_lowercase()).is_empty()
+                };
                 read.values.iter().filter(is_name).for_each(|value| self.whole(value));
                 self.prose(text);
             }
@@ -220,7 +222,8 @@ impl Visit<'_, '_> {
     /// A text in which values may stand.
     fn prose(&mut self, text: &str) {
         let text = text.trim().to_lowercase();
-        let own: HashSet<&str> = text.split(|char: char| !char.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+        let own: HashSet<&str> =
+            text.split(|char: char| !char.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
         let mut found: HashSet<usize> = HashSet::new();
         let candidates = own.iter().filter_map(|word| self.sources.by_word.get(*word)).flatten();
         found.extend(candidates.filter(|id| {
@@ -255,7 +258,9 @@ fn is_form_of(word: &str, verb: &str) -> bool {
     let stem = verb.strip_suffix('e').unwrap_or(verb);
     let double = stem.chars().next_back().map(String::from).unwrap_or_default();
     let ending = word.strip_prefix(stem);
-    ending.is_some_and(|ending| ENDINGS.contains(&ending) || ENDINGS.contains(&ending.trim_start_matches(double.as_str())))
+    ending.is_some_and(|ending| {
+        ENDINGS.contains(&ending) || ENDINGS.contains(&ending.trim_start_matches(double.as_str()))
+    })
 }
 
 /// Only the letters and digits of a text in lowercase.

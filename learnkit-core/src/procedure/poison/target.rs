@@ -8,16 +8,113 @@ use regex::Regex;
 
 /// Arguments with one of these words in their names are targets.
 const NAMES: [&str; 107] = [
-    "account", "accounts", "address", "addresses", "airline", "assignee", "attachment", "attachments", "attendee",
-    "attendees", "bcc", "beneficiary", "bic", "branch", "bucket", "callback", "card", "cc", "channel", "channels", "cmd",
-    "command", "company", "contact", "contacts", "destination", "dir", "directory", "domain", "email", "emails",
-    "endpoint", "file", "filename", "filenames", "files", "folder", "folders", "group", "groups", "guest", "guests",
-    "host", "hostname", "hotel", "href", "iban", "id", "ids", "invitee", "invitees", "ip", "key", "link", "links", "mail",
-    "member", "members", "merchant", "mobile", "owner", "package", "participant", "participants", "passwd", "password",
-    "path", "paths", "payee", "phone", "pin", "provider", "receiver", "recipient", "recipients", "remote", "repo",
-    "repository", "restaurant", "room", "script", "seller", "server", "shop", "site", "sites", "store", "supplier",
-    "swift", "team", "to", "token", "uid", "uri", "url", "urls", "user", "username", "usernames", "users", "uuid",
-    "vendor", "wallet", "webhook", "website", "websites", "workspace",
+    "account",
+    "accounts",
+    "address",
+    "addresses",
+    "airline",
+    "assignee",
+    "attachment",
+    "attachments",
+    "attendee",
+    "attendees",
+    "bcc",
+    "beneficiary",
+    "bic",
+    "branch",
+    "bucket",
+    "callback",
+    "card",
+    "cc",
+    "channel",
+    "channels",
+    "cmd",
+    "command",
+    "company",
+    "contact",
+    "contacts",
+    "destination",
+    "dir",
+    "directory",
+    "domain",
+    "email",
+    "emails",
+    "endpoint",
+    "file",
+    "filename",
+    "filenames",
+    "files",
+    "folder",
+    "folders",
+    "group",
+    "groups",
+    "guest",
+    "guests",
+    "host",
+    "hostname",
+    "hotel",
+    "href",
+    "iban",
+    "id",
+    "ids",
+    "invitee",
+    "invitees",
+    "ip",
+    "key",
+    "link",
+    "links",
+    "mail",
+    "member",
+    "members",
+    "merchant",
+    "mobile",
+    "owner",
+    "package",
+    "participant",
+    "participants",
+    "passwd",
+    "password",
+    "path",
+    "paths",
+    "payee",
+    "phone",
+    "pin",
+    "provider",
+    "receiver",
+    "recipient",
+    "recipients",
+    "remote",
+    "repo",
+    "repository",
+    "restaurant",
+    "room",
+    "script",
+    "seller",
+    "server",
+    "shop",
+    "site",
+    "sites",
+    "store",
+    "supplier",
+    "swift",
+    "team",
+    "to",
+    "token",
+    "uid",
+    "uri",
+    "url",
+    "urls",
+    "user",
+    "username",
+    "usernames",
+    "users",
+    "uuid",
+    "vendor",
+    "wallet",
+    "webhook",
+    "website",
+    "websites",
+    "workspace",
 ];
 
 /// Names that say nothing of their own, so that the name of the object around them counts.
@@ -42,7 +139,8 @@ pub(super) fn name_words(name: &str) -> Vec<String> {
         let before = at.checked_sub(1).and_then(|at| chars.get(at));
         let is_hump = char.is_uppercase()
             && before.is_some_and(|before| {
-                before.is_lowercase() || (before.is_uppercase() && chars.get(at + 1).is_some_and(|next| next.is_lowercase()))
+                before.is_lowercase()
+                    || (before.is_uppercase() && chars.get(at + 1).is_some_and(|next| next.is_lowercase()))
             });
         if is_hump || !char.is_alphabetic() {
             words.push(String::new());
@@ -94,8 +192,10 @@ pub(super) fn domains(address: &str) -> Vec<&str> {
 /// Whether a whole value is the path or name of a file.
 pub(super) fn is_path(value: &str) -> bool {
     static PATH: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(r"^(?:(?:~|\.{1,2})?/|[a-z]:[\\/])\S+$|^[\w.-]+(?:/[\w.-]+)+$|^[\w-]+(?:\.[\w-]+)*\.[a-z][a-z0-9]{0,4}$")
-            .ok()
+        Regex::new(
+            r"^(?:(?:~|\.{1,2})?/|[a-z]:[\\/])\S+$|^[\w.-]+(?:/[\w.-]+)+$|^[\w-]+(?:\.[\w-]+)*\.[a-z][a-z0-9]{0,4}$",
+        )
+        .ok()
     });
     PATH.as_ref().is_some_and(|path| path.is_match(value))
 }
@@ -111,7 +211,8 @@ mod tests {
 
     #[test]
     fn an_argument_is_a_target_by_a_word_of_its_name() {
-        for pattern in ["/to", "/userEmail", "/IBANOfPayee", "/recipients/*", "/file_id", "/payee/name", "/a/#/webhook-url"]
+        for pattern in
+            ["/to", "/userEmail", "/IBANOfPayee", "/recipients/*", "/file_id", "/payee/name", "/a/#/webhook-url"]
         {
             assert!(is_named(pattern), "{pattern}");
         }

@@ -19,8 +19,24 @@ use crate::tool::EffectClass;
 
 /// Words of arguments with which a person approves.
 const APPROVALS: [&str; 18] = [
-    "accept", "accepted", "acknowledge", "acknowledged", "agree", "agreed", "approval", "approve", "approved", "authorize",
-    "authorized", "confirm", "confirmation", "confirmed", "consent", "force", "override", "yes",
+    "accept",
+    "accepted",
+    "acknowledge",
+    "acknowledged",
+    "agree",
+    "agreed",
+    "approval",
+    "approve",
+    "approved",
+    "authorize",
+    "authorized",
+    "confirm",
+    "confirmation",
+    "confirmed",
+    "consent",
+    "force",
+    "override",
+    "yes",
 ];
 /// With one of these words an argument asks for an approval instead.
 const ASKS: [&str; 6] = ["ask", "needs", "request", "require", "required", "requires"];
@@ -59,7 +75,12 @@ pub(super) fn own_faults(call: &ToolCall, title: &str) -> Vec<String> {
 }
 
 /// The arguments of a call that nothing recorded gave and that may be good for one run only.
-pub(super) fn faults(call: &ToolCall, arguments: &[Argument], run: &RunId, sources: &Sources<'_>) -> Vec<(String, &'static str)> {
+pub(super) fn faults(
+    call: &ToolCall,
+    arguments: &[Argument],
+    run: &RunId,
+    sources: &Sources<'_>,
+) -> Vec<(String, &'static str)> {
     // A tool that looks by its name may be asked for an id that the planner knows.
     let has_effect = call.annotations.effect() != EffectClass::ReadOnly && verb(&call.tool).is_some();
     let fault = |argument: &Argument| {
@@ -71,8 +92,9 @@ pub(super) fn faults(call: &ToolCall, arguments: &[Argument], run: &RunId, sourc
             return Some("was made for one run: a UUID, random token or timestamp that nothing recorded gave");
         }
         let is_unknown_id = has_effect && is_id(&argument.pattern) && is_opaque_text(&argument.text);
-        (is_unknown_id && sources.origin(&argument.text) == Origin::Nowhere)
-            .then_some("is an id that nothing recorded gave; the call that did may have been made before recording began")
+        (is_unknown_id && sources.origin(&argument.text) == Origin::Nowhere).then_some(
+            "is an id that nothing recorded gave; the call that did may have been made before recording began",
+        )
     };
     arguments.iter().filter_map(|argument| Some((argument.pointer.clone(), fault(argument)?))).collect()
 }
@@ -96,7 +118,8 @@ fn is_digits(text: &str) -> bool {
 /// Whether a value is one word in which letters and digits take turns as in a hash or key.
 fn is_random(text: &str) -> bool {
     let is_token = |run: &str| {
-        let turns = run.as_bytes().windows(2).filter(|pair| matches!(pair, [a, b] if a.is_ascii_digit() != b.is_ascii_digit()));
+        let turns =
+            run.as_bytes().windows(2).filter(|pair| matches!(pair, [a, b] if a.is_ascii_digit() != b.is_ascii_digit()));
         TOKEN_BYTES.contains(&run.len()) && turns.count() >= MIN_TURNS
     };
     let is_word = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
@@ -222,7 +245,8 @@ mod tests {
         ] {
             assert!(!volatile(text).is_empty(), "{text}");
         }
-        for text in ["monthly_report_2026_final_v2", "report.csv", "order_1001", "us-east-1", "20260105", "a note", ""] {
+        for text in ["monthly_report_2026_final_v2", "report.csv", "order_1001", "us-east-1", "20260105", "a note", ""]
+        {
             assert_eq!(volatile(text), [""; 0], "{text}");
         }
     }
