@@ -3,6 +3,7 @@
 //! ```sh
 //! cargo run -p learnkit-benchmarks --release -- cost            # a table
 //! cargo run -p learnkit-benchmarks --release -- cost --json     # the last line is one object
+//! cargo run -p learnkit-benchmarks --release -- poison [--json]   # attacks that a run obeyed, and clean runs
 //! cargo run -p learnkit-benchmarks --release -- path            # hot paths that `cargo xtask instructions` counts
 //! ```
 
@@ -11,6 +12,7 @@ mod cost;
 mod fixture;
 mod meter;
 mod path;
+mod poison;
 mod process;
 mod siblings;
 
@@ -19,6 +21,7 @@ use std::process::ExitCode;
 use learnkit::BoxError;
 
 const USAGE: &str = "usage: learnkit-benchmarks cost [--json] [--sizes 1000,10000]
+       learnkit-benchmarks poison [--json]
        learnkit-benchmarks path [NAME --iterations N]";
 
 fn main() -> Result<ExitCode, BoxError> {
@@ -41,6 +44,8 @@ fn main() -> Result<ExitCode, BoxError> {
 async fn run(words: &[&str]) -> Result<(), BoxError> {
     match words {
         ["cost", options @ ..] => cost::run(&cost_options(options)?).await,
+        ["poison"] => poison::run(false).await,
+        ["poison", "--json"] => poison::run(true).await,
         [process::RESIDENT, uri, n] => process::resident(uri, n.parse()?).await,
         _ => Err(USAGE.into()),
     }

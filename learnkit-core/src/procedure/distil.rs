@@ -7,9 +7,10 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::bind::Taken;
 use super::guard::{Given, Results};
+use super::poison::{self, Observed};
 use super::said::Said;
 use super::value::{is_date_or_time, is_opaque, is_relative_to_now, mentions};
-use super::{Dropped, Guard, Procedure, Shape, Slot, Step};
+use super::{Dropped, Guard, Procedure, Shape, Slot, Step, Withheld};
 use crate::Task;
 use crate::json::{Json, Seen};
 use crate::record::RunId;
@@ -61,6 +62,7 @@ pub(crate) fn distil_read(source: &Source<'_>, readings: &[Reading], secrets: &S
     if draft.kept.is_empty() {
         return Distilled::Nothing(draft.dropped);
     }
+    draft.refuse_poison(readings);
     Distilled::Procedure(Box::new(draft.procedure()))
 }
 
@@ -72,6 +74,7 @@ struct Draft<'a> {
     kept: Vec<Kept<'a>>,
     dropped: Vec<Dropped>,
     guide_only: Vec<String>,
+    withheld: Vec<Withheld>,
 }
 
 /// A call that becomes a step.
@@ -130,7 +133,7 @@ impl<'a> Draft<'a> {
         let given = Given::of(std::iter::once(source.task.text()).chain(parameters));
         let (kept, dropped, guide_only) = (Vec::new(), Vec::new(), Vec::new());
         let answer_words = Words::of(source.answer.unwrap_or_default());
-        let mut draft = Self { source, secrets, given, answer_words, kept, dropped, guide_only };
+        let mut draft = Self { source, secrets, given, answer_words, kept, dropped, guide_only, withheld: Vec::new() };
         let mut results = Results::default();
         let mut left_out = Results::default();
         for (index, (call, reading)) in source.calls.iter().zip(readings).enumerate() {
@@ -262,6 +265,7 @@ impl<'a> Draft<'a> {
             answer,
             dropped: self.dropped,
             guide_only: self.guide_only,
+            withheld: self.withheld,
             source_run: self.source.run.clone(),
             version: 1,
         }
@@ -274,6 +278,15 @@ impl<'a> Draft<'a> {
         let is_first_turn = self.source.calls.iter().all(|call| call.turn == 0);
         let is_short = answer.len() <= self.source.stored_result_bytes;
         (is_first_turn && is_short && !self.secrets.are_in(answer)).then(|| answer.to_owned())
+    }
+
+    fn refuse_poison(&mut self, readings: &[Reading]) {
+        let Source { calls, run, task, .. } = *self.source;
+        let earlier_turns = task.has_earlier_turns();
+        let observed = Observed { given: &self.given, run, calls, readings, dropped: &self.dropped, earlier_turns };
+        let found = poison::examine(&observed);
+        self.guide_only.extend(found.reasons);
+        self.withheld = found.withheld;
     }
 
     fn refuse_what_cannot_replay(&mut self) {

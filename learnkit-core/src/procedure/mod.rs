@@ -9,10 +9,12 @@ mod follow;
 mod guard;
 mod look;
 mod origin;
+mod poison;
 mod said;
 mod shape;
 mod slot;
 mod value;
+mod withheld;
 
 use std::collections::BTreeMap;
 
@@ -30,6 +32,7 @@ pub(crate) use slot::Sources;
 pub use slot::{Candidate, Part, Slot};
 pub use value::is_opaque;
 pub(crate) use value::{is_date_or_time, mentions, same_scalar};
+pub use withheld::Withheld;
 
 use crate::record::RunId;
 use crate::run::{Arguments, StoredOutput};
@@ -58,6 +61,9 @@ pub struct Procedure {
     /// Why it may only guide; empty when it may replay.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub guide_only: Vec<String>,
+    /// What only free text in a result gave: no planner is shown it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub withheld: Vec<Withheld>,
     /// The run it was made from.
     pub source_run: RunId,
     /// Rises when the same calls are distilled anew.

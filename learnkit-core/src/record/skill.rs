@@ -1,5 +1,7 @@
 //! A skill: a procedure that solved a task, or a prose skill that a person wrote.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use crate::procedure::Procedure;
@@ -33,6 +35,14 @@ impl Skill {
             steps: Vec::new(),
             constraints: Vec::new(),
             pitfalls: Vec::new(),
+        }
+    }
+
+    /// The skill as a planner or another agent may read it: without what free text in a result gave.
+    pub(crate) fn for_planners(&self) -> Cow<'_, Self> {
+        match self.procedure.as_ref().map(Procedure::for_planners) {
+            Some(Cow::Owned(procedure)) => Cow::Owned(Self { procedure: Some(procedure), ..self.clone() }),
+            _ => Cow::Borrowed(self),
         }
     }
 }

@@ -43,7 +43,7 @@ pub fn render_done(calls: &[ToolCall]) -> String {
 }
 
 fn call_text(call: &ToolCall) -> String {
-    format!("{}({})", call.tool, shown(call.arguments.raw()))
+    format!("{}({})", escaped(&call.tool), shown(call.arguments.raw()))
 }
 
 fn shown(text: &str) -> String {

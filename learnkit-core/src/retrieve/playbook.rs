@@ -3,6 +3,8 @@
 //! The same records give the same bytes. Stored text cannot close the fence, tool results are not
 //! shown, and the whole block keeps to its budget.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use super::budget::{approximate_tokens, cut_to_tokens};
@@ -88,6 +90,7 @@ impl Playbook {
 /// small for a useful block gives an empty one.
 pub fn compose(task: &str, records: &[Scored<Record>], budget: RetrievalBudget) -> Playbook {
     let records = records.get(..records.len().min(budget.records)).unwrap_or_default();
+    let records = &for_planners(records)[..];
     let Some((primary, rest)) = records.split_first() else { return Playbook::empty() };
     let strength = Strength::of(task, &primary.item, records);
     let head =
@@ -115,6 +118,21 @@ pub fn compose(task: &str, records: &[Scored<Record>], budget: RetrievalBudget) 
     Playbook { text, strength, records: used, tokens }
 }
 
+/// The records as planners may read them.
+fn for_planners(records: &[Scored<Record>]) -> Cow<'_, [Scored<Record>]> {
+    let withholds = |scored: &Scored<Record>| scored.item.procedure().is_some_and(|own| !own.withheld.is_empty());
+    if !records.iter().any(withholds) {
+        return Cow::Borrowed(records);
+    }
+    let mut shown = records.to_vec();
+    for scored in &mut shown {
+        if let Content::Skill(skill) = &mut scored.item.content {
+            *skill = skill.for_planners().into_owned();
+        }
+    }
+    Cow::Owned(shown)
+}
+
 /// Whether a record is a proven skill that does not serve the contrary of the task.
 fn is_proven_for(record: &Record, task: &str) -> bool {
     record.kind() == Kind::Skill && record.status == Status::Active && !serves_the_contrary(record, task)
@@ -130,7 +148,7 @@ pub(crate) fn escaped(text: &str) -> String {
     let mut rest = text;
     while let Some(at) = rest.find('<') {
         let (before, tail) = rest.split_at(at);
-        let name = tail.trim_start_matches(['<', '/', ' ']).get(..8).unwrap_or_default();
+        let name = tail.trim_start_matches(|char: char| !char.is_alphanumeric()).get(..8).unwrap_or_default();
         out.push_str(before);
         out.push_str(if name.eq_ignore_ascii_case("learnkit") { "&lt;" } else { "<" });
         rest = tail.get(1..).unwrap_or_default();

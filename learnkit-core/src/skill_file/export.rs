@@ -83,7 +83,8 @@ pub struct TakenFrom {
 
 impl ExportedSkill {
     pub(crate) fn of(record: &Record, skill: &Skill, name: String) -> Result<Self> {
-        let words = SkillWords::of(skill);
+        let skill = skill.for_planners();
+        let words = SkillWords::of(&skill);
         let steps = skill.procedure.as_ref().map(|procedure| procedure.steps.as_slice()).unwrap_or_default();
         let tools: Vec<&str> = steps.iter().map(|step| step.tool.as_str()).collect();
         Ok(Self {

@@ -37,7 +37,8 @@ pub(crate) fn folder_names(skills: &[(&Record, &Skill)]) -> Vec<String> {
 fn folder_name(record: &Record, skill: &Skill, digits: usize) -> String {
     let room = MAX_NAME_CHARS - digits - 1;
     let task = || slug(&mask_text(&skill.trigger).text, room);
-    let tools = || slug(&record.procedure().map(|procedure| procedure.tools().join(" ")).unwrap_or_default(), room);
+    let own = skill.for_planners();
+    let tools = || slug(&own.procedure.as_ref().map(|own| own.tools().join(" ")).unwrap_or_default(), room);
     let named = |slug: &String| !slug.is_empty();
     let words = Some(task()).filter(named).or_else(|| Some(tools()).filter(named));
     let hash = Fingerprint::new("skill folder").part(record.id.as_str()).hex();

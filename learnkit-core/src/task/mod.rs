@@ -62,6 +62,11 @@ impl Task {
         self
     }
 
+    /// Whether there were turns before this task.
+    pub fn has_earlier_turns(&self) -> bool {
+        self.history.is_some()
+    }
+
     /// The output format that is required, such as `json` or a schema's name; part of the identity.
     #[must_use]
     pub fn with_format(mut self, format: impl Into<String>) -> Self {
