@@ -57,7 +57,7 @@ struct Reader<'t> {
     tokens: Vec<Token<'t>>,
 }
 
-impl<'t> Reader<'t> {
+impl Reader<'_> {
     fn push(&mut self, end: usize, class: Class) {
         let span = self.at..end;
         if let Some(text) = self.text.get(span.clone()) {

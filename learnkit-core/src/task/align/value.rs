@@ -108,16 +108,16 @@ fn is_abbreviation(token: &Token<'_>) -> bool {
 /// Whether a word says what is to be done, how much of it or to which side, so that it is never data:
 /// negations, and/or, directions, comparatives, quantities, units of measure, verbs that have a contrary.
 pub(super) fn is_frame(word: &str) -> bool {
-    // As in New York and Old Town.
-    if matches!(word, "New" | "Old") {
-        return false;
-    }
     static FRAME: LazyLock<HashSet<&str>> = LazyLock::new(|| {
         [LOGIC, SIDES, DEGREES, UNITS, VERBS, STATES, ELSEWHERE]
             .iter()
             .flat_map(|list| list.split_whitespace())
             .collect()
     });
+    // As in New York and Old Town.
+    if matches!(word, "New" | "Old") {
+        return false;
+    }
     // A single letter counts only by itself: `5 m`, not `a@m.example`.
     let counts = |term: &str| term.chars().nth(1).is_some() || term.len() == word.len();
     terms(word).iter().any(|term| counts(term) && (is_negation(term) || FRAME.contains(term.as_str())))
