@@ -31,9 +31,9 @@ const MIN_LITERAL_PERCENT: usize = 60;
 ///
 /// ```
 /// use learnkit_core::task::Skeleton;
-/// let skeleton = Skeleton::of(&["Send 5 coins from alice to bob", "Send 7 coins from bob to carol"]).unwrap();
-/// assert_eq!(skeleton.read("Send 12 coins from eve to dan").unwrap(), ["12", "eve", "dan"]);
-/// assert_eq!(skeleton.read("Send 12 coins from eve and dan to bob"), None);
+/// let skeleton = Skeleton::of(&["Please send 5 coins from alice to bob", "Please send 7 coins from bob to carol"]).unwrap();
+/// assert_eq!(skeleton.read("Please send 12 coins from eve to dan").unwrap(), ["12", "eve", "dan"]);
+/// assert_eq!(skeleton.read("Please send 12 coins from eve and dan to bob"), None);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "Vec<Segment>", into = "Vec<Segment>")]
