@@ -145,7 +145,7 @@ fn visit_compound(run: &str, visit: &mut impl FnMut(&str)) {
     }
 }
 
-fn is_word(char: char) -> bool {
+pub(crate) fn is_word(char: char) -> bool {
     char.is_alphanumeric() || (!char.is_ascii() && is_mark(char))
 }
 
@@ -155,7 +155,7 @@ fn is_mark(char: char) -> bool {
 }
 
 /// Scripts that write words without spaces.
-fn is_unspaced(char: char) -> bool {
+pub(crate) fn is_unspaced(char: char) -> bool {
     // Most text is below all of them.
     char >= '\u{0E00}'
         && matches!(char,

@@ -75,7 +75,7 @@ fn floor(package: &str) -> u32 {
         "learnkit-backends" => 2,
         "learnkit" => 3,
         "learnkit-cli" | "learnkit-examples" | "learnkit-example-custom-adapter" => 4,
-        "learnkit-benchmarks" | "learnkit-tests" => 5,
+        "learnkit-benchmarks" | "learnkit-fuzz" | "learnkit-tests" => 5,
         // Uses nothing of the workspace, and nothing uses it.
         "xtask" => 0,
         backend if backend.starts_with("learnkit-backend-") => 1,

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::ops::Range;
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization as _, is_nfc_quick};
 
@@ -28,6 +29,22 @@ pub fn canonical(text: &str) -> String {
     };
     let pieces = Scanner::new(&chars).pieces();
     without_final_stop(trimmed(joined(&pieces)))
+}
+
+/// Where the pairs of a canonical text stand with all that they hold, delimiters included, in bytes.
+pub(super) fn verbatim_spans(canonical: &str) -> Vec<Range<usize>> {
+    let chars: Vec<char> = canonical.chars().collect();
+    let mut at = 0;
+    let mut spans = Vec::new();
+    for piece in Scanner::new(&chars).pieces() {
+        let (Piece::Verbatim(text) | Piece::Free(text)) = &piece;
+        let end = at + text.len();
+        if matches!(piece, Piece::Verbatim(_)) {
+            spans.push(at..end);
+        }
+        at = end;
+    }
+    spans
 }
 
 /// A run of text: verbatim between delimiters, or free.

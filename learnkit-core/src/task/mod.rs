@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+mod align;
 mod canonical;
 mod key;
 
+pub use align::{MAX_TEXTS, MAX_WORDS, Segment, Skeleton, SlotKind};
 pub use canonical::canonical;
 pub use key::{Identity, TaskKey};
 

@@ -7,9 +7,11 @@
 pub mod cases;
 mod clock;
 pub mod fixtures;
+mod replay;
 mod subject;
 
 pub use clock::ManualClock;
+pub use replay::checked_replay;
 pub use subject::{Need, Subject, check};
 
 pub use crate::behaviour_suite;
