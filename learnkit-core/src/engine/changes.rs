@@ -169,6 +169,10 @@ fn relearn(record: &mut Record, new: &Record, now: Timestamp) -> String {
         let mut fresh: Procedure = fresh.clone();
         if let Some(old) = &skill.procedure {
             fresh.version = old.version + 1;
+            // A run that did not see its tools says nothing about them, so what was seen before counts on.
+            old.contracts.iter().for_each(|(tool, contract)| {
+                fresh.contracts.entry(tool.clone()).or_insert_with(|| contract.clone());
+            });
             fresh.steps.iter_mut().zip(&old.steps).for_each(|(step, old)| step.shape.also_allow(&old.shape));
         }
         skill.procedure = Some(fresh);

@@ -20,6 +20,7 @@ mod report;
 mod reported;
 mod retention;
 mod run;
+mod seen_tools;
 mod session;
 mod skills;
 mod transfer;

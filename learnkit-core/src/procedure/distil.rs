@@ -249,6 +249,7 @@ impl<'a> Draft<'a> {
             trigger: mask_text(self.source.task).text,
             steps,
             parameters: self.source.parameters.clone(),
+            contracts: BTreeMap::new(),
             answer,
             dropped: self.dropped,
             guide_only: self.guide_only,

@@ -2,6 +2,7 @@
 //!
 //! Not here: carrying one out ([`crate::replay`]).
 
+mod contract;
 mod distil;
 mod guard;
 mod look;
@@ -13,6 +14,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use contract::{ChangeKind, Contract, ContractChange};
 pub(crate) use distil::distil_read;
 pub use distil::{Distilled, Source, distil};
 pub(crate) use guard::Results;
@@ -40,6 +42,10 @@ pub struct Procedure {
     /// The declared parameters it was captured with.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, String>,
+    /// What its tools said about themselves, by their names; a tool that is not here was not seen, and of
+    /// it only the name is checked.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub contracts: BTreeMap<String, Contract>,
     /// The answer that was given, for replays whose results equal the recorded ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
@@ -114,6 +120,7 @@ impl Procedure {
         visit(&mut self.trigger);
         self.answer.iter_mut().for_each(visit);
         self.guide_only.iter_mut().for_each(visit);
+        self.contracts.values_mut().for_each(|contract| contract.each_text(visit));
         for step in &mut self.steps {
             step.arguments.each_text(visit);
             visit(&mut step.result.text);

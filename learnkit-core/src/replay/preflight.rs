@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::procedure::Procedure;
+use crate::procedure::{ContractChange, Procedure};
 use crate::tool::{EffectClass, ToolManifest};
 
 /// Why a procedure cannot be replayed now, or nothing when it can.
@@ -22,15 +22,44 @@ pub(crate) fn preflight(
     if let Some(step) = procedure.steps.iter().find(|step| step.requires_approval) {
         return Some(format!("`{}` needs an approval for each call", step.tool));
     }
-    let tools = tools?;
-    procedure.steps.iter().enumerate().find_map(|(index, step)| {
-        let Some(annotations) = tools.get(&step.tool) else {
+    broken_by(procedure, tools?)
+}
+
+/// Why these tools cannot carry a procedure out, naming the tool and what changed.
+pub(crate) fn broken_by(procedure: &Procedure, tools: &ToolManifest) -> Option<String> {
+    let unfit = procedure.steps.iter().enumerate().find_map(|(index, step)| {
+        let Some(spec) = tools.get(&step.tool) else {
             return Some(format!("the tool `{}` of step {} is gone", step.tool, index + 1));
         };
-        if annotations.requires_approval {
+        if spec.annotations.requires_approval {
             return Some(format!("`{}` needs an approval for each call", step.tool));
         }
-        let destructive = annotations.effect() == EffectClass::Destructive && step.effect != EffectClass::Destructive;
+        let destructive =
+            spec.annotations.effect() == EffectClass::Destructive && step.effect != EffectClass::Destructive;
         destructive.then(|| format!("the tool `{}` of step {} is destructive now", step.tool, index + 1))
+    });
+    unfit.or_else(|| broken_contract(procedure, tools))
+}
+
+/// The first change of a tool's contract that the procedure does not survive.
+fn broken_contract(procedure: &Procedure, tools: &ToolManifest) -> Option<String> {
+    procedure.contracts.iter().find_map(|(tool, contract)| {
+        let index = procedure.steps.iter().position(|step| step.tool == *tool)?;
+        let changes = contract.changes(tools.get(tool)?);
+        let change = changes.iter().find(|change| blocks(change, tool, procedure))?;
+        Some(format!("the tool `{tool}` of step {} changed: {change}", index + 1))
     })
+}
+
+/// Whether a change blocks this procedure: also a new optional field that its calls give already, because
+/// it meant nothing then.
+pub(crate) fn blocks(change: &ContractChange, tool: &str, procedure: &Procedure) -> bool {
+    let is_given = |field: &str| {
+        let steps = procedure.steps.iter().filter(|step| step.tool == tool);
+        steps.filter_map(|step| step.arguments.json().ok()).any(|json| {
+            let keys = json.keys();
+            keys.values().any(|keys| keys.contains(field))
+        })
+    };
+    change.blocks() || change.added_field().is_some_and(is_given)
 }
