@@ -8,7 +8,9 @@ mod agent_learn;
 mod builder;
 mod changes;
 mod choose;
+mod drift;
 mod execute;
+mod golden;
 mod inspect;
 mod learn;
 mod library;
@@ -33,6 +35,8 @@ use jiff::Timestamp;
 
 pub use agent_learn::{AgentLearn, LearningAgent};
 pub use builder::Builder;
+pub use drift::{DriftReport, DriftedRecord, ToolDrift};
+pub use golden::{Golden, GoldenDifference, GoldenExport, GoldenSelection};
 pub use inspect::Inspection;
 pub use inspect::{NearRecord, PlanLine};
 pub use learn::{Outcome, RunFailure};

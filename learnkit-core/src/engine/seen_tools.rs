@@ -4,18 +4,13 @@ use std::collections::BTreeSet;
 
 use crate::procedure::{Contract, ContractChange, Procedure};
 use crate::run::{Arguments, Reading, ToolCall};
-use crate::tool::{ToolManifest, ToolSpec};
+use crate::tool::{Schema, ToolManifest, ToolSpec};
 
 /// The tool lists of a run, each with how many calls had been started when it was seen first.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SeenTools(Vec<(usize, ToolManifest)>);
 
 impl SeenTools {
-    /// The tools of a run that was recorded elsewhere.
-    pub(super) fn of(tools: Option<ToolManifest>) -> Self {
-        Self(tools.map(|tools| (0, tools)).into_iter().collect())
-    }
-
     /// Keeps a list that differs from the last one, and says whether it does.
     pub(super) fn note(&mut self, started: usize, tools: &ToolManifest) -> bool {
         let is_new = self.0.last().is_none_or(|(_, last)| !last.same_as(tools));
@@ -64,7 +59,7 @@ impl SeenTools {
     ) -> Option<(Vec<ToolCall>, Vec<Reading>)> {
         let is_bare = |(at, call): &(usize, &ToolCall)| {
             let spec = call.arguments.is_blank().then(|| self.spec_at(&call.tool, *at)).flatten();
-            spec.and_then(|spec| spec.input_schema.as_ref()).is_some_and(|schema| schema.requires_nothing())
+            spec.and_then(|spec| spec.input_schema.as_ref()).is_some_and(Schema::requires_nothing)
         };
         let bare: Vec<usize> = calls.iter().enumerate().filter(is_bare).map(|(at, _)| at).collect();
         if bare.is_empty() {

@@ -104,6 +104,11 @@ impl Procedure {
         self.steps.iter().map(|step| step.tool.as_str()).collect()
     }
 
+    /// The arguments of every call of a tool.
+    pub(crate) fn arguments_of<'p>(&'p self, tool: &'p str) -> impl Iterator<Item = &'p Arguments> {
+        self.steps.iter().filter(move |step| step.tool == tool).map(|step| &step.arguments)
+    }
+
     /// Whether it may replay as far as the procedure itself goes.
     pub fn may_replay(&self) -> bool {
         self.guide_only.is_empty()

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::procedure::{ContractChange, Procedure};
+use crate::run::Arguments;
 use crate::tool::{EffectClass, ToolManifest};
 
 /// Why a procedure cannot be replayed now, or nothing when it can.
@@ -46,18 +47,17 @@ fn broken_contract(procedure: &Procedure, tools: &ToolManifest) -> Option<String
     procedure.contracts.iter().find_map(|(tool, contract)| {
         let index = procedure.steps.iter().position(|step| step.tool == *tool)?;
         let changes = contract.changes(tools.get(tool)?);
-        let change = changes.iter().find(|change| blocks(change, tool, procedure))?;
+        let change = changes.iter().find(|change| blocks(change, procedure.arguments_of(tool)))?;
         Some(format!("the tool `{tool}` of step {} changed: {change}", index + 1))
     })
 }
 
-/// Whether a change blocks this procedure: also a new optional field that its calls give already, because
-/// it meant nothing then.
-pub(crate) fn blocks(change: &ContractChange, tool: &str, procedure: &Procedure) -> bool {
+/// Whether a change of a tool blocks calls with these arguments: also a new optional field that they give
+/// already, because it meant nothing then.
+pub(crate) fn blocks<'a>(change: &ContractChange, mut arguments: impl Iterator<Item = &'a Arguments>) -> bool {
     let is_given = |field: &str| {
-        let steps = procedure.steps.iter().filter(|step| step.tool == tool);
-        steps.filter_map(|step| step.arguments.json().ok()).any(|json| {
-            let keys = json.keys();
+        arguments.any(|arguments| {
+            let keys = arguments.json().map(|json| json.keys()).unwrap_or_default();
             keys.values().any(|keys| keys.contains(field))
         })
     };

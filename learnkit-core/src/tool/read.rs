@@ -22,19 +22,6 @@ pub enum ManifestForm {
     Own,
 }
 
-impl ManifestForm {
-    /// Fills what this form has no words for with what is known, so that its silence is no change.
-    pub(crate) fn with_unsaid(self, mut spec: ToolSpec, known: &ToolSpec) -> ToolSpec {
-        match self {
-            Self::Own => return spec,
-            Self::Mcp => spec.annotations.requires_approval = known.annotations.requires_approval,
-            Self::OpenAiChat | Self::OpenAiResponses | Self::Anthropic => spec.annotations = known.annotations,
-        }
-        spec.version.clone_from(&known.version);
-        spec
-    }
-}
-
 /// A tool list with the form it came in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadManifest {

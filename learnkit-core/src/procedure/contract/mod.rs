@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::hash::{Fingerprint, sha256};
 use crate::json::Json;
 use crate::secret::mask_text;
-use crate::tool::{Schema, ToolAnnotations, ToolSpec};
+use crate::tool::{ManifestForm, Schema, ToolAnnotations, ToolSpec};
 
 /// What a tool said about itself when its calls were captured, secrets masked.
 ///
@@ -39,6 +39,7 @@ pub struct Contract {
     pub version: Option<String>,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
 fn is_default(annotations: &ToolAnnotations) -> bool {
     *annotations == ToolAnnotations::default()
 }
@@ -67,10 +68,26 @@ impl Contract {
         self.version_change(now, &mut changes);
         self.annotation_changes(now.annotations, &mut changes);
         if now.description.as_deref().map(description_hash) != self.description_sha256 {
-            changes.push(ContractChange::whole(ChangeKind::DescriptionChanged, "its description"));
+            changes.push(ContractChange::whole(ChangeKind::DescriptionChanged, ""));
         }
         self.schema_changes(now.input_schema.as_ref(), &mut changes);
         changes
+    }
+
+    /// Everything that differs from what a tool list of this form says: what the form has no words for is
+    /// no difference.
+    pub(crate) fn changes_in(&self, form: ManifestForm, now: &ToolSpec) -> Vec<ContractChange> {
+        let mut now = now.clone();
+        match form {
+            ManifestForm::Own => return self.changes(&now),
+            ManifestForm::Mcp => now.annotations.requires_approval = self.annotations.requires_approval,
+            ManifestForm::OpenAiChat | ManifestForm::OpenAiResponses | ManifestForm::Anthropic => {
+                now.annotations = self.annotations;
+            }
+        }
+        // Masked already, and masking it again changes nothing.
+        now.version.clone_from(&self.version);
+        self.changes(&now)
     }
 
     fn version_change(&self, now: &ToolSpec, changes: &mut Vec<ContractChange>) {

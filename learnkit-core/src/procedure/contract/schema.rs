@@ -4,6 +4,7 @@
 //! `anyOf`, `allOf`, `$defs`, …). Under `oneOf`, `not` or `if` it may take less, so there every difference
 //! blocks, and in `$defs` too where such a keyword stands anywhere.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{ChangeKind, ContractChange};
@@ -167,14 +168,15 @@ impl Comparison<'_> {
             _ => None,
         };
         let detail = format!("`{keyword}` {}", arrow(old, now));
-        let kind = match (old, now, number(old), number(now)) {
-            (Some(_), None, Some(_), None) => ChangeKind::LimitWidened,
-            (None, Some(_), None, Some(_)) => ChangeKind::LimitNarrowed,
-            (_, _, Some(old), Some(now)) if (now > old) == UPPER.contains(&keyword) && now != old => {
-                ChangeKind::LimitWidened
-            }
-            (_, _, Some(old), Some(now)) if now != old => ChangeKind::LimitNarrowed,
-            // Equal as floats and written differently, or no number at all.
+        let wider = if UPPER.contains(&keyword) { Ordering::Less } else { Ordering::Greater };
+        let kind = match (number(old), number(now)) {
+            (Some(_), None) if now.is_none() => ChangeKind::LimitWidened,
+            (None, Some(_)) if old.is_none() => ChangeKind::LimitNarrowed,
+            (Some(old), Some(now)) => match old.partial_cmp(&now) {
+                Some(order) if order == wider => ChangeKind::LimitWidened,
+                Some(Ordering::Equal) | None => ChangeKind::SchemaChanged,
+                Some(_) => ChangeKind::LimitNarrowed,
+            },
             _ => ChangeKind::SchemaChanged,
         };
         self.push(kind, place, detail);
