@@ -11,7 +11,7 @@ use futures_util::FutureExt as _;
 use crate::engine::{LearnKit, Outcome, Run, RunReport};
 use crate::error::BoxError;
 use crate::run::{Arguments, CallDraft, ToolOutput};
-use crate::tool::{Tool, ToolAnnotations, ToolContext, ToolSet};
+use crate::tool::{Schema, Tool, ToolAnnotations, ToolContext, ToolSet};
 use crate::{Error, ErrorKind, Result, Task};
 
 /// An adapter that [`crate::get_adapter`] finds by name.
@@ -121,6 +121,18 @@ impl Tool for TrackedTool {
 
     fn annotations(&self) -> ToolAnnotations {
         self.tool.annotations()
+    }
+
+    fn description(&self) -> Option<String> {
+        self.tool.description()
+    }
+
+    fn input_schema(&self) -> Option<Schema> {
+        self.tool.input_schema()
+    }
+
+    fn version(&self) -> Option<String> {
+        self.tool.version()
     }
 
     fn success_when(&self, output: &ToolOutput) -> Option<bool> {

@@ -258,7 +258,7 @@ fn holds_shape(text: &str) -> bool {
             || CREDENTIALS.as_ref().is_some_and(|credentials| credentials.captures_iter(text).any(has_digit)))
 }
 
-fn mask_value(json: &mut Json, secret: bool) -> usize {
+pub(crate) fn mask_value(json: &mut Json, secret: bool) -> usize {
     match json {
         Json::Object(fields) => {
             let fields = fields.iter_mut();

@@ -13,7 +13,7 @@ use learnkit::engine::{
 };
 use learnkit::record::{Content, Fact, Kind, Origin, Provenance, Record, RecordId};
 use learnkit::run::{Arguments, StoredRun, ToolOutput};
-use learnkit::tool::{ToolAnnotations, ToolSet};
+use learnkit::tool::{ToolAnnotations, ToolSet, ToolSpec};
 use learnkit::{BoxError, Error, LearnKit, RunReport, Task, async_trait, run_react_agent};
 use learnkit_core::testing::ManualClock;
 use serde_json::Value;
@@ -111,7 +111,7 @@ impl From<Value> for Reply {
 /// Tools with results that a test sets, and the log of their calls.
 #[derive(Debug, Clone, Default)]
 pub struct World {
-    tools: Arc<Mutex<BTreeMap<String, (Reply, ToolAnnotations)>>>,
+    tools: Arc<Mutex<BTreeMap<String, (Reply, ToolSpec)>>>,
     log: Arc<Mutex<Vec<String>>>,
 }
 
@@ -128,14 +128,21 @@ impl World {
     /// Sets what a tool does from now on.
     pub fn set(&self, tool: &str, reply: impl Into<Reply>) {
         let mut tools = self.tools.lock().unwrap();
-        let annotations = tools.get(tool).map(|(_, annotations)| *annotations).unwrap_or_default();
-        tools.insert(tool.to_owned(), (reply.into(), annotations));
+        let spec = tools.get(tool).map(|(_, spec)| spec.clone()).unwrap_or_default();
+        tools.insert(tool.to_owned(), (reply.into(), spec));
     }
 
-    /// Sets what a tool says about itself.
+    /// Sets the hints of a tool.
     pub fn annotate(&self, tool: &str, annotations: ToolAnnotations) {
+        if let Some((_, spec)) = self.tools.lock().unwrap().get_mut(tool) {
+            spec.annotations = annotations;
+        }
+    }
+
+    /// Sets everything that a tool says about itself.
+    pub fn specify(&self, tool: &str, spec: ToolSpec) {
         if let Some(entry) = self.tools.lock().unwrap().get_mut(tool) {
-            entry.1 = annotations;
+            entry.1 = spec;
         }
     }
 
@@ -151,12 +158,12 @@ impl World {
 
     /// The tools as an agent gets them.
     pub fn tools(&self) -> ToolSet {
-        let names: Vec<(String, ToolAnnotations)> =
-            self.tools.lock().unwrap().iter().map(|(name, (_, annotations))| (name.clone(), *annotations)).collect();
-        names.into_iter().fold(ToolSet::new(), |tools, (name, annotations)| {
+        let specs: Vec<(String, ToolSpec)> =
+            self.tools.lock().unwrap().iter().map(|(name, (_, spec))| (name.clone(), spec.clone())).collect();
+        specs.into_iter().fold(ToolSet::new(), |tools, (name, spec)| {
             let world = self.clone();
             let tool = name.clone();
-            tools.with_fn(name, annotations, move |arguments: Arguments| {
+            tools.with_spec(name, spec, move |arguments: Arguments| {
                 let reply = world.answer(&tool, &arguments);
                 async move {
                     match reply {

@@ -16,10 +16,16 @@ fn calls() -> [(&'static str, Value); 3] {
     [("newest", json!({})), ("charge", json!({"order": "order_1001"})), ("mail", json!({"order": "order_1001"}))]
 }
 
+fn world() -> World {
+    World::new([("newest", json!({"id": "order_1001"})), ("charge", json!("charged")), ("mail", json!("sent"))])
+}
+
 /// Learns three calls; afterwards `mail` fails.
 async fn learned_then_broken(memory: &LearnKit) -> World {
-    let world =
-        World::new([("newest", json!({"id": "order_1001"})), ("charge", json!("charged")), ("mail", json!("sent"))]);
+    learned_in(memory, world()).await
+}
+
+async fn learned_in(memory: &LearnKit, world: World) -> World {
     run(memory, TASK, &world, &Script::new(calls(), "done")).await.unwrap();
     world.calls();
     world.set("mail", Reply::Error("the server is down".into()));
@@ -98,8 +104,9 @@ async fn other_arguments_are_another_call() {
 #[tokio::test]
 async fn a_tool_that_only_reads_is_asked_again_after_a_hand_over() {
     let (memory, _) = memory().await;
-    let world = learned_then_broken(&memory).await;
+    let world = world();
     world.annotate("newest", ToolAnnotations { read_only: Some(true), ..ToolAnnotations::default() });
+    let world = learned_in(&memory, world).await;
     run(&memory, TASK, &world, &Script::new(calls(), "later")).await.unwrap();
     let made = world.calls();
     assert_eq!((count(&made, "newest"), count(&made, "charge")), (2, 1), "{made:?}");

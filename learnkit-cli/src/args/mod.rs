@@ -1,6 +1,7 @@
 //! The arguments of the command line, as clap reads them; what they mean is in `cmd` and `memory`.
 
 mod age;
+mod drift;
 mod records;
 mod runs;
 mod setup;
@@ -16,6 +17,9 @@ use learnkit::config::BackendUri;
 use learnkit::record::{AgentName, Owner, Scope, Tenant};
 use learnkit::{Error, Result, Task};
 
+pub(crate) use self::drift::{
+    DriftArgs, DriftCheckArgs, DriftCommand, GoldenCheckArgs, GoldenCommand, GoldenExportArgs,
+};
 pub(crate) use self::records::{AddCommand, RecordsArgs, RecordsCommand};
 pub(crate) use self::runs::{ReportedOutcome, RunsArgs, RunsCommand};
 pub(crate) use self::setup::{CompletionsArgs, ConfigArgs, ConfigCommand, LinkedArgs, ManArgs};
@@ -154,6 +158,7 @@ pub(crate) enum Command {
     Records(RecordsArgs),
     Runs(RunsArgs),
     Skills(SkillsArgs),
+    Drift(DriftArgs),
     Export(ExportMemoryArgs),
     Import(ImportMemoryArgs),
     Maintain(MaintainArgs),

@@ -27,7 +27,7 @@ pub(crate) struct WhoseArgs {
     /// The team whose records a user reads too [default: default]
     #[arg(long, global = true, value_name = "NAME")]
     team: Option<Owner>,
-    /// The agent [default: default; an export takes every agent's skills where none is set]
+    /// The agent [default: default; exports and checks take every agent's where none is set]
     #[arg(long, global = true, value_name = "NAME")]
     agent: Option<AgentName>,
 }

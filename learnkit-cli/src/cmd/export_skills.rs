@@ -74,7 +74,8 @@ fn to_stdout(export: SkillExport, out: &mut Output<'_>) -> Outcome {
 
 fn to_file(export: SkillExport, path: &Path, force: bool, out: &mut Output<'_>) -> Outcome {
     let skills: Vec<ExportedSkill> = export.skills.clone();
-    let placed = place_file(path, &SkillLibrary::of(export.skills).to_json()?, force)?;
+    let json = SkillLibrary::of(export.skills).to_json()?;
+    let placed = place_file(path, &json, force, |text| SkillLibrary::parse(text).is_ok())?;
     let lines = skills.into_iter().map(|skill| Line { skill, placed, path: path.to_owned() }).collect();
     Report { place: path.to_owned(), lines, left_out: export.left_out }.print(out)
 }
@@ -129,7 +130,7 @@ impl Report {
 
     fn as_json(&self) -> Value {
         let line = |Line { skill, placed, path }: &Line| {
-            let (outcome, reason) = words(*placed);
+            let (outcome, reason) = placed.words();
             json!({
                 "name": skill.name, "record": skill.record, "agent": skill.agent, "status": skill.status,
                 "outcome": outcome, "reason": reason, "path": path,
@@ -144,7 +145,7 @@ impl Report {
             out.line("no skills to export")?;
         } else {
             let rows = self.lines.iter().map(|Line { skill, placed, .. }| {
-                let (outcome, reason) = words(*placed);
+                let (outcome, reason) = placed.words();
                 let outcome = reason.map_or_else(|| outcome.to_owned(), |reason| format!("{outcome}: {reason}"));
                 [skill.name.clone(), skill.status.to_string(), skill.record.to_string(), outcome]
             });
@@ -156,15 +157,6 @@ impl Report {
             out.line(left_out)?;
         }
         Ok(())
-    }
-}
-
-fn words(placed: Placed) -> (&'static str, Option<&'static str>) {
-    match placed {
-        Placed::Written => ("written", None),
-        Placed::Replaced => ("replaced", None),
-        Placed::Unchanged => ("unchanged", None),
-        Placed::Refused(reason) => ("refused", Some(reason)),
     }
 }
 

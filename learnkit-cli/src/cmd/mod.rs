@@ -4,9 +4,11 @@ mod add;
 mod completions;
 mod config;
 mod doctor;
+mod drift;
 mod export;
 mod export_skills;
 mod forget;
+mod golden;
 mod import;
 mod import_skills;
 mod inspect;
@@ -50,6 +52,7 @@ pub(crate) async fn run(command: &Command, context: &mut Context<'_>) -> Outcome
             SkillsCommand::Export(export) => export_skills::run(export, &args.whose, context).await,
             SkillsCommand::Import(import) => import_skills::run(import, &args.whose, context).await,
         },
+        Command::Drift(args) => drift::run(args, context).await,
         Command::Doctor(_) => doctor::run(context).await,
         Command::Vacuum(_) => retention::vacuum(context).await,
         Command::Config(args) => config::run(args, context),

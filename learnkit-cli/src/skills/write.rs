@@ -5,7 +5,7 @@ use std::io::ErrorKind as IoKind;
 use std::path::{Path, PathBuf};
 
 use learnkit::Result;
-use learnkit::skill_file::{ExportedSkill, SkillLibrary};
+use learnkit::skill_file::ExportedSkill;
 
 use super::front_matter::parse;
 use super::read::{reference, text};
@@ -22,8 +22,20 @@ pub(crate) enum Placed {
     Refused(&'static str),
 }
 
+impl Placed {
+    /// The outcome in one word, and why nothing was written.
+    pub(crate) fn words(self) -> (&'static str, Option<&'static str>) {
+        match self {
+            Self::Written => ("written", None),
+            Self::Replaced => ("replaced", None),
+            Self::Unchanged => ("unchanged", None),
+            Self::Refused(reason) => ("refused", Some(reason)),
+        }
+    }
+}
+
 const CHANGED: Placed = Placed::Refused("it differs from what is there; --force replaces it");
-const FOREIGN: Placed = Placed::Refused("LearnKit did not write what is there; move it away or choose another --out");
+const FOREIGN: Placed = Placed::Refused("LearnKit did not write what is there; move it away or choose another place");
 
 const NO_FILE: Placed = Placed::Refused("what is there is no file; `--out -` writes to the standard output");
 
@@ -117,11 +129,11 @@ fn own(folder: &Path, skill: &ExportedSkill) -> Option<String> {
     (parsed.file.exported_record() == Some(skill.record.as_str())).then_some(markdown)
 }
 
-/// Writes a document of skills; `replace` allows it to take the place of an older one.
+/// Writes a document; `replace` allows it to take the place of an older one, which `is_own` knows.
 ///
 /// # Errors
 /// `Permission` or `Unavailable` when it cannot be written; what was there is there still.
-pub(crate) fn place_file(path: &Path, json: &str, replace: bool) -> Result<Placed> {
+pub(crate) fn place_file(path: &Path, json: &str, replace: bool, is_own: fn(&str) -> bool) -> Result<Placed> {
     let is_there = match fs::symlink_metadata(path) {
         // A pipe, a device or a folder: reading it may wait for ever, and a file cannot take its place.
         Ok(_) if !path.is_file() => return Ok(NO_FILE),
@@ -132,8 +144,8 @@ pub(crate) fn place_file(path: &Path, json: &str, replace: bool) -> Result<Place
     if is_there {
         match text(path, MAX_JSON_BYTES) {
             Ok(older) if older == json => return Ok(Placed::Unchanged),
-            Ok(older) if SkillLibrary::parse(&older).is_ok() && replace => {}
-            Ok(older) if SkillLibrary::parse(&older).is_ok() => return Ok(CHANGED),
+            Ok(older) if is_own(&older) && replace => {}
+            Ok(older) if is_own(&older) => return Ok(CHANGED),
             _ => return Ok(FOREIGN),
         }
     }

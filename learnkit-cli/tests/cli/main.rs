@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test, as the tests themselves do")]
 
 mod adding;
+mod drift;
 mod exporting;
 mod importing;
 mod learning;

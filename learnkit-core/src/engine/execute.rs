@@ -20,7 +20,7 @@ pub(super) async fn execute_planned(
     calls: &[PlannedCall],
 ) {
     let drafts = calls.iter().map(|call| {
-        let annotations = manifest.get(&call.tool).copied().unwrap_or_default();
+        let annotations = manifest.annotations(&call.tool);
         let draft = CallDraft::new(&call.tool, call.arguments.clone()).with_annotations(annotations);
         draft.with_group(call.group).planned_by_memory()
     });

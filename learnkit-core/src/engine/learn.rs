@@ -258,8 +258,17 @@ impl<'a> Lesson<'a> {
             run: &self.run.id,
             stored_result_bytes,
         };
-        match distil_read(&source, &self.readings, &self.secrets) {
-            Distilled::Procedure(procedure) => Some(*procedure),
+        let tools = &self.ended.state.tools;
+        let normal = tools.normal_arguments(&self.ended.calls, &self.readings);
+        let distilled = match &normal {
+            Some((calls, readings)) => distil_read(&Source { calls, ..source }, readings, &self.secrets),
+            None => distil_read(&source, &self.readings, &self.secrets),
+        };
+        match distilled {
+            Distilled::Procedure(mut procedure) => {
+                tools.bind(&mut procedure, self.ended.calls.len());
+                Some(*procedure)
+            }
             Distilled::Nothing(_) => None,
         }
     }

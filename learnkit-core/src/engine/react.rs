@@ -118,8 +118,8 @@ pub async fn run_react_agent(
 
 fn manifest(tools: &ToolSet, options: &ReactOptions) -> ToolManifest {
     let mut manifest = tools.manifest();
-    for (name, annotations) in &mut manifest {
-        annotations.exploration |= options.exploration_tools.contains(name);
+    for (name, spec) in manifest.iter_mut() {
+        spec.annotations.exploration |= options.exploration_tools.contains(name);
     }
     manifest
 }
@@ -178,7 +178,7 @@ impl React<'_> {
         // Calls of one reply belong together, however fast each of them is.
         let group = (reply.tool_calls.len() > 1).then(|| self.session.tracker().fresh_group());
         let drafts = reply.tool_calls.into_iter().map(|request| {
-            let annotations = self.manifest.get(&request.tool).copied().unwrap_or_default();
+            let annotations = self.manifest.annotations(&request.tool);
             CallDraft::new(request.tool, request.arguments).with_annotations(annotations).with_group(group)
         });
         execute(self.session, self.tools, drafts.collect()).await;

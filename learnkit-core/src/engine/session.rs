@@ -8,6 +8,7 @@ use jiff::Timestamp;
 
 use super::choose::{Choice, Guidance};
 use super::learn::{Ended, Fate, Outcome, learn};
+use super::seen_tools::SeenTools;
 use super::{LearnKit, RunReport, lock};
 use crate::lifecycle::WorldCheck;
 use crate::record::{Record, RunId};
@@ -101,6 +102,7 @@ pub(super) struct State {
     seen: usize,
     /// Calls of a stopped replay whose results were given again.
     given_back: BTreeSet<usize>,
+    pub(super) tools: SeenTools,
     pub(super) guidance: Guidance,
     pub(super) decisions: Vec<DecisionNote>,
     pub(super) planning_calls: Option<u32>,
@@ -244,7 +246,11 @@ impl Session {
             let choice = self.kit.choose(&self.task, &self.run_id, view.tools).await;
             lock(&self.state).start(choice, &self.task);
         }
-        let step = self.caught_up().step(view, &self.tracker);
+        let step = {
+            let mut state = self.caught_up();
+            state.see(view, &self.tracker);
+            state.step(view, &self.tracker)
+        };
         match step {
             Step::Decided(decision) => decision,
             Step::HandOver => self.hand_over().await,
@@ -365,6 +371,7 @@ impl State {
             siblings: None,
             seen: 0,
             given_back: BTreeSet::new(),
+            tools: SeenTools::default(),
             guidance: Guidance::none(),
             decisions: Vec::new(),
             planning_calls: None,
@@ -416,6 +423,15 @@ impl State {
         }
         if let Some(divergence) = replay.stopped().cloned() {
             self.diverge(&divergence);
+        }
+    }
+
+    /// Keeps what the tools say about themselves; tools that changed meanwhile stop a replay.
+    fn see(&mut self, view: &View<'_>, tracker: &ToolTracker) {
+        let Some(tools) = view.tools else { return };
+        let is_new = self.tools.note(tracker.started_count(), tools);
+        if let Some((_, replay)) = self.replay.as_mut().filter(|_| is_new && self.phase == Phase::Replaying) {
+            replay.check_tools(tools);
         }
     }
 

@@ -262,6 +262,7 @@ impl<'a> Draft<'a> {
             trigger: mask_text(self.source.task.text()).text,
             steps,
             parameters: self.source.task.parameters().clone(),
+            contracts: BTreeMap::new(),
             answer,
             dropped: self.dropped,
             guide_only: self.guide_only,

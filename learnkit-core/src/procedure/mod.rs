@@ -3,6 +3,7 @@
 //! Not here: carrying one out ([`crate::replay`]).
 
 mod bind;
+mod contract;
 mod distil;
 mod effects;
 mod follow;
@@ -20,6 +21,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use contract::{ChangeKind, Contract, ContractChange};
 pub(crate) use distil::distil_read;
 pub use distil::{Distilled, Source, distil};
 pub(crate) use follow::values_decide;
@@ -52,6 +54,10 @@ pub struct Procedure {
     /// The declared parameters it was captured with.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, String>,
+    /// What its tools said about themselves, by their names; a tool that is not here was not seen, and of
+    /// it only the name is checked.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub contracts: BTreeMap<String, Contract>,
     /// The answer that was given, for replays whose results equal the recorded ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
@@ -116,6 +122,11 @@ impl Procedure {
         self.steps.iter().map(|step| step.tool.as_str()).collect()
     }
 
+    /// The arguments of every call of a tool.
+    pub(crate) fn arguments_of<'p>(&'p self, tool: &'p str) -> impl Iterator<Item = &'p Arguments> {
+        self.steps.iter().filter(move |step| step.tool == tool).map(|step| &step.arguments)
+    }
+
     /// Whether it may replay as far as the procedure itself goes.
     pub fn may_replay(&self) -> bool {
         self.guide_only.is_empty()
@@ -130,6 +141,10 @@ impl Procedure {
     /// only guides, until it is learned anew.
     pub(crate) fn confirm(&mut self, older: &Self) {
         self.version = older.version + 1;
+        // A run that did not see its tools says nothing about them, so what was seen before counts on.
+        for (tool, contract) in &older.contracts {
+            self.contracts.entry(tool.clone()).or_insert_with(|| contract.clone());
+        }
         for (step, older) in self.steps.iter_mut().zip(&older.steps).filter(|(step, older)| step.tool == older.tool) {
             if let Err(reason) = step.confirm(older) {
                 self.guide_only.push(reason);
@@ -142,6 +157,7 @@ impl Procedure {
         visit(&mut self.trigger);
         self.answer.iter_mut().for_each(visit);
         self.guide_only.iter_mut().for_each(visit);
+        self.contracts.values_mut().for_each(|contract| contract.each_text(visit));
         for step in &mut self.steps {
             step.arguments.each_text(visit);
             visit(&mut step.result.text);

@@ -12,10 +12,11 @@ use std::sync::Arc;
 
 use answer::{Fresh, recorded_answer};
 pub use handover::render_done;
-pub(crate) use preflight::preflight;
+pub(crate) use preflight::{blocks, broken_by, preflight};
 
 use crate::procedure::{Procedure, Said, Sources, Step};
 use crate::run::{Arguments, CallStatus, ToolCall};
+use crate::tool::ToolManifest;
 
 /// A call that memory plans.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -180,6 +181,16 @@ impl Replay {
         if let (Some(done), Some(place)) = (self.done.get_mut(index), self.fresh.get_mut(index)) {
             *done = true;
             *place = Some(Fresh { json: fresh, same_text });
+        }
+    }
+
+    /// Stops before the next step where the tools of the host are not those of the procedure any more.
+    pub(crate) fn check_tools(&mut self, tools: &ToolManifest) {
+        let next = self.done.iter().position(|done| !done);
+        if let (None, Some(next)) = (&self.stopped, next)
+            && let Some(reason) = broken_by(&self.procedure, tools)
+        {
+            self.stop(next, reason, false);
         }
     }
 

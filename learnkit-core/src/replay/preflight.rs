@@ -1,7 +1,8 @@
 //! Preflight: the whole plan is checked before its first effect.
 
 use crate::Task;
-use crate::procedure::Procedure;
+use crate::procedure::{ContractChange, Procedure};
+use crate::run::Arguments;
 use crate::tool::{EffectClass, ToolManifest};
 
 /// Why a procedure cannot be replayed now, or nothing when it can.
@@ -17,15 +18,43 @@ pub(crate) fn preflight(procedure: &Procedure, tools: Option<&ToolManifest>, tas
     if let Some(step) = procedure.steps.iter().find(|step| step.requires_approval) {
         return Some(format!("`{}` needs an approval for each call", step.tool));
     }
-    let tools = tools?;
-    procedure.steps.iter().enumerate().find_map(|(index, step)| {
-        let Some(annotations) = tools.get(&step.tool) else {
+    broken_by(procedure, tools?)
+}
+
+/// Why these tools cannot carry a procedure out, naming the tool and what changed.
+pub(crate) fn broken_by(procedure: &Procedure, tools: &ToolManifest) -> Option<String> {
+    let unfit = procedure.steps.iter().enumerate().find_map(|(index, step)| {
+        let Some(spec) = tools.get(&step.tool) else {
             return Some(format!("the tool `{}` of step {} is gone", step.tool, index + 1));
         };
-        if annotations.requires_approval {
+        if spec.annotations.requires_approval {
             return Some(format!("`{}` needs an approval for each call", step.tool));
         }
-        let destructive = annotations.effect() == EffectClass::Destructive && step.effect != EffectClass::Destructive;
+        let destructive =
+            spec.annotations.effect() == EffectClass::Destructive && step.effect != EffectClass::Destructive;
         destructive.then(|| format!("the tool `{}` of step {} is destructive now", step.tool, index + 1))
+    });
+    unfit.or_else(|| broken_contract(procedure, tools))
+}
+
+/// The first change of a tool's contract that the procedure does not survive.
+fn broken_contract(procedure: &Procedure, tools: &ToolManifest) -> Option<String> {
+    procedure.contracts.iter().find_map(|(tool, contract)| {
+        let index = procedure.steps.iter().position(|step| step.tool == *tool)?;
+        let changes = contract.changes(tools.get(tool)?);
+        let change = changes.iter().find(|change| blocks(change, procedure.arguments_of(tool)))?;
+        Some(format!("the tool `{tool}` of step {} changed: {change}", index + 1))
     })
+}
+
+/// Whether a change of a tool blocks calls with these arguments: also a new optional field that they give
+/// already, because it meant nothing then.
+pub(crate) fn blocks<'a>(change: &ContractChange, mut arguments: impl Iterator<Item = &'a Arguments>) -> bool {
+    let is_given = |field: &str| {
+        arguments.any(|arguments| {
+            let keys = arguments.json().map(|json| json.keys()).unwrap_or_default();
+            keys.values().any(|keys| keys.contains(field))
+        })
+    };
+    change.blocks() || change.added_field().is_some_and(is_given)
 }

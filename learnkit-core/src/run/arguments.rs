@@ -56,6 +56,17 @@ impl Arguments {
         matches!(self.json(), Ok(Json::Object(_)))
     }
 
+    /// The object without fields.
+    pub(crate) fn none() -> Self {
+        Self("{}".to_owned())
+    }
+
+    /// Whether nothing was given: no text, or the empty JSON string, as some models write it for a tool
+    /// without parameters.
+    pub(crate) fn is_blank(&self) -> bool {
+        matches!(self.0.trim(), "" | "\"\"")
+    }
+
     /// Visits the text.
     pub(crate) fn each_text(&mut self, visit: &impl Fn(&mut String)) {
         visit(&mut self.0);

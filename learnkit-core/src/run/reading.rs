@@ -8,7 +8,7 @@ use crate::json::Json;
 use crate::secret::Secrets;
 
 /// What the end of a run needs of a call.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Reading {
     /// The result as JSON where it is JSON.
     pub(crate) result: Arc<Json>,

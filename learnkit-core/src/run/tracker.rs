@@ -205,6 +205,11 @@ impl ToolTracker {
         self.locked(|log| log.calls.iter().filter(|slot| slot.call.parent.is_none()).count())
     }
 
+    /// How many calls were started, also from inside others.
+    pub(crate) fn started_count(&self) -> usize {
+        self.locked(|log| log.calls.len())
+    }
+
     /// The score of the run so far by its tool outcomes; see [`outcome_score`].
     pub fn outcome_score(&self, has_answer: bool) -> Option<f64> {
         outcome_score(&self.calls(), self.turns(), has_answer)

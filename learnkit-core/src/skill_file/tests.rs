@@ -64,6 +64,7 @@ fn procedural(task: &str, steps: Vec<Step>) -> Skill {
         trigger: task.to_owned(),
         steps,
         parameters: BTreeMap::new(),
+        contracts: BTreeMap::new(),
         answer: Some("the words of an answer".to_owned()),
         dropped: Vec::new(),
         guide_only: Vec::new(),

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::Result;
-use crate::json::JsonKind;
-use crate::procedure::{Check, Dropped, Guard, Holds, LeafShape, Part, Place, Procedure, Shape, Slot, Step};
+use crate::json::{Json, JsonKind};
+use crate::procedure::{Check, Contract, Dropped, Guard, Holds, LeafShape, Part, Place, Procedure, Shape, Slot, Step};
 use crate::record::{
     AgentName, Confidence, Content, Fact, Failure, Heuristic, Kind, Origin, Preference, Provenance, Record, RecordId,
     Revision, RunId, Scope, Skill, Status, Strategy, TaskLink, Tenant, Trace, Trust, Usage,
@@ -16,7 +16,7 @@ use crate::run::{
     ToolOutput, Verdict,
 };
 use crate::task::{Identity, Task, TaskKey};
-use crate::tool::EffectClass;
+use crate::tool::{EffectClass, Schema, ToolAnnotations, ToolSpec};
 
 /// The time at which fixtures are made: 2026-01-01T00:00:00Z.
 pub const START: Timestamp = Timestamp::constant(1_767_225_600, 0);
@@ -113,6 +113,7 @@ pub fn procedure(trigger: &str, tool: &str, arguments: &str) -> Procedure {
         trigger: trigger.to_owned(),
         steps: vec![step],
         parameters: BTreeMap::from([("table".to_owned(), "users".to_owned())]),
+        contracts: BTreeMap::from([(tool.to_owned(), contract(tool))]),
         answer: Some("3 rows".to_owned()),
         dropped: vec![Dropped { call: 0, tool: "search".to_owned(), reason: "it failed".to_owned() }],
         guide_only: vec!["a call failed that may have changed something".to_owned()],
@@ -120,6 +121,17 @@ pub fn procedure(trigger: &str, tool: &str, arguments: &str) -> Procedure {
         source_run: RunId::derived(&["source"]),
         version: 2,
     }
+}
+
+/// A contract in which everything is stated.
+fn contract(tool: &str) -> Contract {
+    let annotations = ToolAnnotations { read_only: Some(false), requires_approval: true, ..ToolAnnotations::default() };
+    let spec = ToolSpec::from(annotations).with_description("Looks rows up.").with_version("1.2");
+    let schema = Schema::of_json(&Json::Object(BTreeMap::from([(
+        "maximum".to_owned(),
+        Json::Number("90071992547409930000000001".to_owned()),
+    )])));
+    Contract::of(tool, &ToolSpec { input_schema: schema.ok(), ..spec })
 }
 
 /// One record of every kind, in the order of [`Kind::ALL`], every common field set.

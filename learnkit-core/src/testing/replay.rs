@@ -15,7 +15,8 @@ use crate::tool::ToolAnnotations;
 /// Preflight and trust are the engine's: this replays whatever it is given. Every call counts as one that
 /// worked.
 pub fn checked_replay(procedure: Procedure, mut world: impl FnMut(&PlannedCall) -> ToolOutput) -> Option<Divergence> {
-    let mut replay = Replay::new(Arc::new(procedure));
+    let parameters = procedure.parameters.clone();
+    let mut replay = Replay::new(Arc::new(procedure), parameters);
     loop {
         match replay.next() {
             Next::Calls(calls) => calls.iter().for_each(|call| replay.observe(&made(call, world(call)))),

@@ -1,5 +1,9 @@
 //! Tools: what an agent can call, and what a tool says about itself.
 
+mod manifest;
+mod read;
+mod schema;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
@@ -7,6 +11,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+pub use manifest::{ToolManifest, ToolSpec};
+pub use read::{ManifestForm, ReadManifest};
+pub use schema::Schema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::BoxError;
@@ -82,6 +89,21 @@ pub trait Tool: Send + Sync + 'static {
         ToolAnnotations::default()
     }
 
+    /// What it does, in the words that the planner reads; absent where nobody says.
+    fn description(&self) -> Option<String> {
+        None
+    }
+
+    /// The arguments that it takes; absent where nobody says.
+    fn input_schema(&self) -> Option<Schema> {
+        None
+    }
+
+    /// The version of what is behind it; another version is another tool to a recorded procedure.
+    fn version(&self) -> Option<String> {
+        None
+    }
+
     /// The tool's own word on a result; absent leaves it to the error envelopes.
     fn success_when(&self, _output: &ToolOutput) -> Option<bool> {
         None
@@ -97,7 +119,7 @@ type CallFn = Box<dyn Fn(Arguments) -> BoxFuture<Result<ToolOutput, BoxError>> +
 /// A tool made of a closure.
 struct FnTool {
     name: String,
-    annotations: ToolAnnotations,
+    spec: ToolSpec,
     call: CallFn,
 }
 
@@ -108,16 +130,25 @@ impl Tool for FnTool {
     }
 
     fn annotations(&self) -> ToolAnnotations {
-        self.annotations
+        self.spec.annotations
+    }
+
+    fn description(&self) -> Option<String> {
+        self.spec.description.clone()
+    }
+
+    fn input_schema(&self) -> Option<Schema> {
+        self.spec.input_schema.clone()
+    }
+
+    fn version(&self) -> Option<String> {
+        self.spec.version.clone()
     }
 
     async fn call(&self, arguments: &Arguments, _context: &ToolContext) -> Result<ToolOutput, BoxError> {
         (self.call)(arguments.clone()).await
     }
 }
-
-/// The names of the tools that can be called now, with their annotations.
-pub type ToolManifest = BTreeMap<String, ToolAnnotations>;
 
 /// The tools of an agent, by name. A cheap clone.
 ///
@@ -149,8 +180,18 @@ impl ToolSet {
         F: Fn(Arguments) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<ToolOutput, BoxError>> + Send + 'static,
     {
+        self.with_spec(name, annotations.into(), call)
+    }
+
+    /// Adds a closure as a tool that says more about itself than its hints.
+    #[must_use]
+    pub fn with_spec<F, Fut>(self, name: impl Into<String>, spec: ToolSpec, call: F) -> Self
+    where
+        F: Fn(Arguments) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<ToolOutput, BoxError>> + Send + 'static,
+    {
         let call: CallFn = Box::new(move |arguments| Box::pin(call(arguments)));
-        self.with(FnTool { name: name.into(), annotations, call })
+        self.with(FnTool { name: name.into(), spec, call })
     }
 
     /// A tool by name.
@@ -174,9 +215,18 @@ impl ToolSet {
         self.0.values()
     }
 
-    /// The names with their annotations.
+    /// What each of them says about itself.
     pub fn manifest(&self) -> ToolManifest {
-        self.0.iter().map(|(name, tool)| (name.clone(), tool.annotations())).collect()
+        self.0.iter().map(|(name, tool)| (name.as_str(), spec_of(tool.as_ref()))).collect()
+    }
+}
+
+fn spec_of(tool: &dyn Tool) -> ToolSpec {
+    ToolSpec {
+        annotations: tool.annotations(),
+        description: tool.description(),
+        input_schema: tool.input_schema(),
+        version: tool.version(),
     }
 }
 
