@@ -4,6 +4,7 @@
 //! cargo run -p learnkit-benchmarks --release -- cost            # a table
 //! cargo run -p learnkit-benchmarks --release -- cost --json     # the last line is one object
 //! cargo run -p learnkit-benchmarks --release -- path            # hot paths that `cargo xtask instructions` counts
+//! cargo run -p learnkit-benchmarks --release -- repeat-stream --runs FILE --json   # recorded runs in random orders
 //! ```
 
 mod corpus;
@@ -12,13 +13,17 @@ mod fixture;
 mod meter;
 mod path;
 mod process;
+mod random;
+mod stream;
 
 use std::process::ExitCode;
 
 use learnkit::BoxError;
 
 const USAGE: &str = "usage: learnkit-benchmarks cost [--json] [--sizes 1000,10000]
-       learnkit-benchmarks path [NAME --iterations N]";
+       learnkit-benchmarks path [NAME --iterations N]
+       learnkit-benchmarks repeat-stream --runs FILE [--orders 40] [--seed N] [--json] [--plot FILE.svg]
+       learnkit-benchmarks --help";
 
 fn main() -> Result<ExitCode, BoxError> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -37,6 +42,11 @@ fn main() -> Result<ExitCode, BoxError> {
 
 async fn run(words: &[&str]) -> Result<(), BoxError> {
     match words {
+        ["--help" | "-h" | "help"] => {
+            println!("{USAGE}\n\n{}", stream::FORMAT);
+            Ok(())
+        }
+        ["repeat-stream", options @ ..] => stream::run(&stream::Options::parse(options)?).await,
         ["cost", options @ ..] => cost::run(&cost_options(options)?).await,
         [process::RESIDENT, uri, n] => process::resident(uri, n.parse()?).await,
         _ => Err(USAGE.into()),
