@@ -18,6 +18,7 @@ pub mod config;
 pub mod conversation;
 pub mod embed;
 pub mod engine;
+pub mod hook;
 pub mod lifecycle;
 pub mod portable;
 pub mod procedure;

@@ -11,6 +11,9 @@ use crate::config::ReplayTrust;
 use crate::record::{Confidence, Kind, Record, RecordId, Status, Trust};
 use crate::{Error, Result};
 
+pub use trust::WorldCheck;
+pub(crate) use trust::{confirms, does_the_same};
+
 /// Confidence gained by a use that helped.
 const HELPED_STEP: f64 = 0.02;
 /// Confidence lost by a use that harmed.
@@ -27,8 +30,12 @@ const FAILED_REPLAYS_TO_RETIRE: u32 = 3;
 /// Something that happened to a record.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
-    /// A planned run made exactly these calls and passed, with this trust.
+    /// A planned run made exactly these calls and passed; this is the trust that it gives.
     PlannedAgain(Trust),
+    /// A planned run solved the task with other calls, which take the place of these; this is their trust.
+    MovedOn(Trust),
+    /// Another planned run had the same effects and passed.
+    Confirmed,
     /// It was replayed to the end and the run passed.
     Replayed,
     /// It guided, was followed, and the run passed.
@@ -62,6 +69,8 @@ pub fn apply(record: &mut Record, event: &Event, at: Timestamp) -> String {
     let before = record.status;
     let reason = match event {
         Event::PlannedAgain(trust) => planned_again(record, *trust, at),
+        Event::MovedOn(trust) => moved_on(record, *trust, at),
+        Event::Confirmed => confirmed(record),
         Event::Replayed => {
             record.usage.failed_replays = 0;
             helped(record, at)
@@ -127,6 +136,24 @@ fn planned_again(record: &mut Record, trust: Trust, at: Timestamp) -> String {
     record.usage.suspended = None;
     reinforce(record, at);
     "a planned run made the same calls and passed".to_owned()
+}
+
+/// What was known of the old calls is not known of the new ones.
+fn moved_on(record: &mut Record, trust: Trust, at: Timestamp) -> String {
+    let reason = planned_again(record, trust, at);
+    if matches!(record.status, Status::Retired | Status::Harmful) {
+        return reason;
+    }
+    record.trust = trust;
+    "a planned run solved the task with other values, which count from now on".to_owned()
+}
+
+fn confirmed(record: &mut Record) -> String {
+    if matches!(record.status, Status::Retired | Status::Harmful) {
+        return format!("another planned run had the same effects, but it stays {}", record.status);
+    }
+    record.trust = record.trust.max(Trust::Confirmed);
+    "another planned run had the same effects".to_owned()
 }
 
 fn helped(record: &mut Record, at: Timestamp) -> String {

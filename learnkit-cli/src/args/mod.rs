@@ -101,6 +101,32 @@ impl IdentityArgs {
     }
 }
 
+/// In which world a task is done.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Identity")]
+pub(crate) struct WorldArgs {
+    /// A digest of the world that the task acts on, such as a version of its data; part of the identity
+    #[arg(long, value_name = "DIGEST", value_parser = digest)]
+    environment: Option<String>,
+}
+
+impl WorldArgs {
+    /// The task in this world.
+    pub(crate) fn of(&self, task: Task) -> Task {
+        match &self.environment {
+            Some(digest) => task.with_environment(digest),
+            None => task,
+        }
+    }
+}
+
+fn digest(text: &str) -> Result<String> {
+    if text.trim().is_empty() {
+        return Err(Error::invalid("a blank digest says nothing about the world; leave the flag out"));
+    }
+    Ok(text.to_owned())
+}
+
 /// One `NAME=VALUE`.
 #[derive(Debug, Clone)]
 pub(crate) struct Parameter {
@@ -165,6 +191,8 @@ pub(crate) struct LearnArgs {
     pub(crate) paths: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) identity: IdentityArgs,
+    #[command(flatten)]
+    pub(crate) world: WorldArgs,
 }
 
 /// Show what memory would do for a task, without changing anything
@@ -180,6 +208,8 @@ pub(crate) struct InspectArgs {
     pub(crate) task: String,
     #[command(flatten)]
     pub(crate) identity: IdentityArgs,
+    #[command(flatten)]
+    pub(crate) world: WorldArgs,
 }
 
 /// Print the canonical text and key of each task on the standard input
@@ -196,6 +226,8 @@ Example: printf 'Email  the report.\\n' | learnkit key --agent support")]
 pub(crate) struct KeyArgs {
     #[command(flatten)]
     pub(crate) identity: IdentityArgs,
+    #[command(flatten)]
+    pub(crate) world: WorldArgs,
 }
 
 /// Decay confidence, mark what expired as stale, and promote from probation

@@ -10,7 +10,7 @@ use crate::{Context, memory, text};
 
 pub(super) async fn run(args: &InspectArgs, context: &mut Context<'_>) -> Outcome {
     let parameters = args.identity.parameters().map_err(|error| Failure::usage(&error))?;
-    let task = memory::task(&args.task, &parameters)?;
+    let task = args.world.of(memory::task(&args.task, &parameters)?);
     if task.is_blank() {
         return Err(Failure::Usage("the task is blank; write what the agent is asked to do".to_owned()));
     }
@@ -39,6 +39,7 @@ fn show(inspection: &Inspection, out: &mut Output<'_>) -> Outcome<()> {
     if let (Some(record), Some(trust)) = (&inspection.record, inspection.trust) {
         pairs.push(("record", format!("{record} ({trust})")));
     }
+    pairs.extend(inspection.world_check.map(|check| ("world check", check.to_string())));
     out.pairs(&pairs)?;
     show_plan(inspection, out)?;
     if !inspection.candidates.is_empty() {

@@ -30,6 +30,7 @@ pub(super) fn run(args: &KeyArgs, context: &mut Context<'_>) -> Outcome {
         let line = std::str::from_utf8(&bytes).map_err(|error| unreadable(number).with_source(error))?;
         let words = decoded(line.strip_suffix('\n').unwrap_or(line));
         let task = memory::task(&words, &parameters).map_err(|failure| at_line(number, failure))?;
+        let task = args.world.of(task);
         let (canonical, key) = (task.canonical(), TaskKey::of(&task, &identity));
         if context.out.is_json() {
             context.out.json(&json!({ "text": words, "canonical": canonical, "key": key }))?;

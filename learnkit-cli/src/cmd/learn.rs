@@ -136,7 +136,7 @@ impl Lessons<'_> {
         context: &Context<'_>,
     ) -> Result<(), Stop> {
         for Entry { place, outcome } in Reader::new(input, name, Timestamp::now()) {
-            let run = match outcome.and_then(|run| self.with_parameters(run)) {
+            let run = match outcome.and_then(|run| self.as_declared(run)) {
                 Ok(run) => run,
                 Err(error) if is_input_failure(error.kind()) => {
                     return Err(Stop::Input(error.with_context("path", name)));
@@ -156,8 +156,10 @@ impl Lessons<'_> {
         Ok(())
     }
 
-    /// A recorded task that contains every declared placeholder is a template of them.
-    fn with_parameters(&self, run: RecordedRun) -> Result<RecordedRun, Error> {
+    /// The run as the command line declares it: in its environment, and its task, where that contains every
+    /// declared placeholder, as a template of them.
+    fn as_declared(&self, run: RecordedRun) -> Result<RecordedRun, Error> {
+        let run = RecordedRun { task: self.args.world.of(run.task), ..run };
         let is_template = |task: &Task| self.parameters.keys().all(|name| task.text().contains(&format!("{{{name}}}")));
         if self.parameters.is_empty() || !is_template(&run.task) {
             return Ok(run);

@@ -1,5 +1,6 @@
 //! One record for people: standing, history, and the procedure with its guards.
 
+use learnkit::lifecycle::WorldCheck;
 use learnkit::procedure::{Check, Guard, Holds, Procedure, Step};
 use learnkit::record::{Content, Record};
 use learnkit::{Error, ErrorKind};
@@ -43,6 +44,7 @@ fn standing(record: &Record) -> Vec<(&'static str, String)> {
             ),
         ),
     ];
+    pairs.extend(record.procedure().map(|procedure| ("world check", world_check(procedure))));
     pairs.extend(usage.suspended.clone().map(|reason| ("replay suspended", reason)));
     if let Some(task) = &record.task {
         pairs.push(("task", task.canonical.clone()));
@@ -58,6 +60,15 @@ fn standing(record: &Record) -> Vec<(&'static str, String)> {
     pairs.extend(record.provenance.model.clone().map(|model| ("model", model)));
     pairs.push(("revision", record.revision.0.to_string()));
     pairs
+}
+
+/// What the steps themselves check of the world; a task may carry more.
+fn world_check(procedure: &Procedure) -> String {
+    let own = WorldCheck::of_procedure(procedure);
+    match procedure.first_effect().filter(|_| own == WorldCheck::Unchecked) {
+        Some(step) => format!("{own}: nothing is read before step {}", step + 1),
+        None => own.to_string(),
+    }
 }
 
 /// The fields of a content other than its procedure.

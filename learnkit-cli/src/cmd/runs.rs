@@ -131,6 +131,7 @@ fn head(run: &StoredRun) -> Vec<(&'static str, String)> {
         ("gate", format!("{} of 5: {}", score(&run.gate), run.gate.reason)),
     ];
     head.extend(run.trust.map(|trust| ("trust", trust.to_string())));
+    head.extend(run.world_check.map(|check| ("world check", check.to_string())));
     head.extend((!used.is_empty()).then_some(("used", used)));
     head.extend((!reports.is_empty()).then(|| ("reported", reports.join(", "))));
     head.push(("started", run.started.to_string()));

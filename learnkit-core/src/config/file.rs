@@ -53,6 +53,8 @@ pub struct Config {
     pub stored_result_bytes: Option<usize>,
     /// The longest that memory may hold up a run for one call to the store, in milliseconds.
     pub memory_deadline_ms: Option<u64>,
+    /// The longest that a verifier or a precheck may take, in milliseconds.
+    pub hook_deadline_ms: Option<u64>,
     /// The share of runs that skip memory, 0 to 1.
     pub holdout_rate: Option<f64>,
     /// How much a playbook may take.
@@ -98,6 +100,7 @@ impl Config {
             },
             stored_result_bytes: self.stored_result_bytes.unwrap_or(default.stored_result_bytes),
             memory_deadline: self.memory_deadline_ms.map_or(default.memory_deadline, Duration::from_millis),
+            hook_deadline: self.hook_deadline_ms.map_or(default.hook_deadline, Duration::from_millis),
             holdout_rate: self.holdout_rate.unwrap_or(default.holdout_rate),
         }
     }

@@ -145,8 +145,15 @@ fn path(file: ConfigFile<'_>, variable: Option<String>) -> Option<PathBuf> {
 
 /// What holds where nothing is set; models and `offline` have no default.
 fn defaults() -> Config {
-    let Settings { quality_threshold, replay_trust, budget, stored_result_bytes, memory_deadline, holdout_rate } =
-        Settings::default();
+    let Settings {
+        quality_threshold,
+        replay_trust,
+        budget,
+        stored_result_bytes,
+        memory_deadline,
+        hook_deadline,
+        holdout_rate,
+    } = Settings::default();
     let RetrievalBudget { records, tokens } = budget;
     let plan = MaintenancePlan::default();
     let mut config = Config {
@@ -159,6 +166,7 @@ fn defaults() -> Config {
         quality_threshold: Some(quality_threshold),
         stored_result_bytes: Some(stored_result_bytes),
         memory_deadline_ms: u64::try_from(memory_deadline.as_millis()).ok(),
+        hook_deadline_ms: u64::try_from(hook_deadline.as_millis()).ok(),
         holdout_rate: Some(holdout_rate),
         ..Config::default()
     };
@@ -197,6 +205,7 @@ mod tests {
             ("quality_threshold", "4.25"),
             ("stored_result_bytes", "11"),
             ("memory_deadline_ms", "12"),
+            ("hook_deadline_ms", "13"),
             ("holdout_rate", "0.25"),
             ("budget.records", "2"),
             ("budget.tokens", "300"),

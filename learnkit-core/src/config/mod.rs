@@ -88,6 +88,8 @@ pub struct Settings {
     pub stored_result_bytes: usize,
     /// The longest that memory may hold up a run for one call to the store.
     pub memory_deadline: Duration,
+    /// The longest that a verifier or a precheck of the host may take; it may ask another system.
+    pub hook_deadline: Duration,
     /// The share of runs that skip memory, 0 to 1, so that arms can be compared.
     pub holdout_rate: f64,
 }
@@ -100,6 +102,7 @@ impl Default for Settings {
             budget: RetrievalBudget::default(),
             stored_result_bytes: STORED_RESULT_BYTES,
             memory_deadline: Duration::from_secs(5),
+            hook_deadline: Duration::from_secs(30),
             holdout_rate: 0.0,
         }
     }
@@ -120,6 +123,9 @@ impl Settings {
         }
         if self.memory_deadline.is_zero() {
             return wrong("`memory_deadline` must be longer than 0");
+        }
+        if self.hook_deadline.is_zero() {
+            return wrong("`hook_deadline` must be longer than 0");
         }
         Ok(())
     }

@@ -57,7 +57,7 @@ fn copied<T: Clone>(into: &mut Option<T>, from: Option<&T>) -> bool {
     from.is_some()
 }
 
-// A table by macro: eighteen settings with three functions each that differ in one path.
+// A table by macro: nineteen settings with three functions each that differ in one path.
 macro_rules! settings {
     ($($($field:ident).+ => $key:literal, $variable:literal, $flag:literal;)+) => {
         const SETTINGS: &[Setting] = &[$(Setting {
@@ -87,6 +87,7 @@ settings! {
     quality_threshold => "quality_threshold", "LEARNKIT_QUALITY_THRESHOLD", "";
     stored_result_bytes => "stored_result_bytes", "LEARNKIT_STORED_RESULT_BYTES", "";
     memory_deadline_ms => "memory_deadline_ms", "LEARNKIT_MEMORY_DEADLINE_MS", "";
+    hook_deadline_ms => "hook_deadline_ms", "LEARNKIT_HOOK_DEADLINE_MS", "";
     holdout_rate => "holdout_rate", "LEARNKIT_HOLDOUT_RATE", "";
     budget.records => "budget.records", "LEARNKIT_BUDGET_RECORDS", "";
     budget.tokens => "budget.tokens", "LEARNKIT_BUDGET_TOKENS", "";

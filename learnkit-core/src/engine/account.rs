@@ -47,6 +47,8 @@ pub(super) fn stored_run(kit: &LearnKit, ended: &Ended, outcome: &Outcome, answe
         gate: gate(ended, outcome, answer.text),
         reports: Vec::new(),
         trust: None,
+        procedure: None,
+        world_check: state.world_check,
         decisions: state.decisions.clone(),
         used: Vec::new(),
         learned: Vec::new(),
@@ -57,7 +59,7 @@ pub(super) fn stored_run(kit: &LearnKit, ended: &Ended, outcome: &Outcome, answe
 }
 
 /// Whether every step was made as planned and nobody planned meanwhile.
-fn is_replayed(ended: &Ended) -> bool {
+pub(super) fn is_replayed(ended: &Ended) -> bool {
     let state = &ended.state;
     let Some((_, replay)) = &state.replay else { return false };
     let complete = replay.stopped().is_none() && replay.done_count() == replay.procedure().steps.len();
@@ -67,6 +69,9 @@ fn is_replayed(ended: &Ended) -> bool {
 fn gate(ended: &Ended, outcome: &Outcome, answer: Option<&str>) -> Gate {
     if let Some(verdict) = outcome.verdict {
         return Gate::of_verdict(verdict);
+    }
+    if let Some(verdict) = ended.verified {
+        return Gate::of_verifier(verdict);
     }
     match &outcome.failure {
         Some(failure) if failure.is_environment => {

@@ -9,6 +9,7 @@ use crate::classify::{Classifier, HeuristicClassifier};
 use crate::clock::{Clock, SystemClock};
 use crate::config::{BackendUri, Config, DEFAULT_BACKEND, ReplayTrust, RetrievalBudget, Settings};
 use crate::embed::Embedder;
+use crate::hook::{Precheck, Verifier};
 use crate::record::{AgentName, Owner, Reader, Scope, Tenant};
 use crate::registry::{OpenMode, open_store};
 use crate::retrieve::{HybridRetriever, LexicalRetriever, Retriever};
@@ -33,6 +34,8 @@ pub struct Builder {
     classifier: Option<Arc<dyn Classifier>>,
     retriever: Option<Arc<dyn Retriever>>,
     embedder: Option<Arc<dyn Embedder>>,
+    verifier: Option<Arc<dyn Verifier>>,
+    precheck: Option<Arc<dyn Precheck>>,
 }
 
 impl Builder {
@@ -140,6 +143,18 @@ impl Builder {
         self
     }
 
+    /// What reads back whether a run did what it should; asked where the caller does not say.
+    pub fn verifier(mut self, verifier: Arc<dyn Verifier>) -> Self {
+        self.verifier = Some(verifier);
+        self
+    }
+
+    /// What looks at the world before a replay begins, and may refuse it.
+    pub fn precheck(mut self, precheck: Arc<dyn Precheck>) -> Self {
+        self.precheck = Some(precheck);
+        self
+    }
+
     /// Opens the store and builds.
     ///
     /// # Errors
@@ -167,6 +182,8 @@ impl Builder {
                 retriever,
                 classifier: self.classifier.unwrap_or_else(|| Arc::new(HeuristicClassifier)),
                 clock: self.clock.unwrap_or_else(|| Arc::new(SystemClock)),
+                verifier: self.verifier,
+                precheck: self.precheck,
                 settings,
                 tenant: self.tenant.or(self.config.tenant).unwrap_or_default(),
                 reader: Reader {

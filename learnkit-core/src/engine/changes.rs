@@ -4,9 +4,9 @@
 use jiff::Timestamp;
 
 use crate::backend::{Batch, Found, Put, PutMode};
-use crate::lifecycle::{Event, apply};
+use crate::lifecycle::{Event, apply, confirms, does_the_same};
 use crate::procedure::Procedure;
-use crate::record::{Content, Failure, Kind, Record, RecordId, Trust};
+use crate::record::{Content, Failure, Kind, Record, RecordId, Status, Trust};
 use crate::run::{LearnedNote, StoredRun};
 use crate::secret::Secrets;
 
@@ -21,6 +21,12 @@ pub(super) struct Changes {
     pub(super) events: Vec<(RecordId, Event)>,
     /// A new or repeated procedure, as the record it is where its id is new.
     pub(super) skill: Option<Record>,
+    /// Whether the run was planned throughout, so that it confirms what it did like another run.
+    pub(super) may_confirm: bool,
+    /// What the caller or the verifier says did not solve the task.
+    pub(super) refuted: Option<Procedure>,
+    /// Other procedures of the task that looked like doing the same.
+    pub(super) siblings: Vec<RecordId>,
     /// A new or repeated failure, likewise.
     pub(super) failure: Option<Record>,
     pub(super) trace: Option<Record>,
@@ -31,7 +37,7 @@ impl Changes {
     pub(super) fn ids(&self) -> Vec<RecordId> {
         let events = self.events.iter().map(|(id, _)| id);
         let own = self.skill.iter().chain(&self.failure).map(|record| &record.id);
-        let mut ids: Vec<RecordId> = events.chain(own).cloned().collect();
+        let mut ids: Vec<RecordId> = events.chain(own).chain(&self.siblings).cloned().collect();
         ids.sort();
         ids.dedup();
         ids
@@ -45,6 +51,9 @@ impl Changes {
         }
         if let Some(skill) = &self.skill {
             draft.skill(skill);
+        }
+        if let Some(refuted) = &self.refuted {
+            draft.refute(refuted);
         }
         if let Some(failure) = &self.failure {
             draft.failure(failure);
@@ -101,6 +110,12 @@ impl Draft<'_> {
         put.map_or(Place::Missing, |put| Place::There(&mut put.record))
     }
 
+    /// A record as it stands in the batch, else as it was found, without a change of it.
+    fn peek(&self, id: &RecordId) -> Option<&Record> {
+        let changed = self.puts.iter().map(|put| &put.record).find(|record| record.id == *id);
+        changed.or_else(|| self.found.records.iter().find(|record| record.id == *id))
+    }
+
     fn warn_of(&mut self, id: &RecordId) {
         let warning =
             format!("record `{id}` cannot be read and was left as it is; `learnkit records delete` removes it");
@@ -118,7 +133,7 @@ impl Draft<'_> {
         let Place::There(record) = self.place(id) else { return };
         let change = apply(record, event, now);
         let (kind, trust) = (record.kind(), record.trust);
-        if self.run.replayed {
+        if self.run.replayed && self.run.procedure.as_ref() == Some(id) {
             self.run.trust = Some(trust);
         }
         self.note(id, kind, change);
@@ -126,16 +141,55 @@ impl Draft<'_> {
 
     fn skill(&mut self, new: &Record) {
         let now = self.changes.now;
-        let (change, trust) = match self.place(&new.id) {
+        let mut new = new.clone();
+        if self.confirm(&new) {
+            new.trust = new.trust.max(Trust::Confirmed);
+        }
+        let (id, mut trust) = (new.id.clone(), new.trust);
+        let change = match self.place(&id) {
             Place::Unreadable => return,
-            Place::There(record) => (relearn(record, new, now), record.trust),
+            Place::There(record) => {
+                let change = relearn(record, &new, now);
+                trust = record.trust;
+                change
+            }
             Place::Missing => {
-                self.puts.push(Put { record: new.clone(), mode: PutMode::Create });
-                ("learned".to_owned(), new.trust)
+                self.puts.push(Put { record: new, mode: PutMode::Create });
+                "learned".to_owned()
             }
         };
         self.run.trust = Some(trust);
-        self.note(&new.id, Kind::Skill, change);
+        self.run.procedure = Some(id.clone());
+        self.note(&id, Kind::Skill, change);
+    }
+
+    /// Whether a stored procedure and the new one confirm each other; the stored ones become confirmed.
+    fn confirm(&mut self, new: &Record) -> bool {
+        let Some(procedure) = new.procedure().filter(|_| self.changes.may_confirm) else { return false };
+        let run = self.run.id.clone();
+        let changes = self.changes;
+        let mut is_confirmed = false;
+        for id in &changes.siblings {
+            let Some(record) = self.peek(id).filter(|record| confirms(record, procedure, &run)) else { continue };
+            is_confirmed = true;
+            if *id != new.id && record.trust < Trust::Confirmed {
+                self.apply(id, &Event::Confirmed);
+            }
+        }
+        is_confirmed
+    }
+
+    /// What did the same as a run that did not solve the task goes the same way.
+    fn refute(&mut self, refuted: &Procedure) {
+        let changes = self.changes;
+        for id in &changes.siblings {
+            let Some(event) = self.peek(id).and_then(|record| refutation(record, refuted)) else { continue };
+            // Whom the run followed has this harm already.
+            let is_counted = changes.events.iter().any(|(counted, _)| counted == id);
+            if event != Event::Harmed || !is_counted {
+                self.apply(id, &event);
+            }
+        }
     }
 
     fn failure(&mut self, new: &Record) {
@@ -156,6 +210,14 @@ impl Draft<'_> {
     }
 }
 
+/// What the failure of a procedure means for another one of the same task, if anything. A success that was
+/// reported for the other stands against it: then it is only a use that did harm.
+pub(super) fn refutation(record: &Record, refuted: &Procedure) -> Option<Event> {
+    let own = record.procedure().filter(|own| record.status != Status::Retired && does_the_same(own, refuted))?;
+    let is_other = record.trust == Trust::Verified && !own.has_calls_of(refuted);
+    Some(if is_other { Event::Harmed } else { Event::ReportedFailure })
+}
+
 /// The id of the failure of a task.
 pub(super) fn failure_id(run: &StoredRun, failure: &Failure) -> RecordId {
     RecordId::derived("fail", &[run.task.key.as_str(), &failure.what_to_avoid])
@@ -164,7 +226,12 @@ pub(super) fn failure_id(run: &StoredRun, failure: &Failure) -> RecordId {
 /// The same calls solved the task again: the newest results and guards count from now on, and every
 /// shape that was seen stays allowed.
 fn relearn(record: &mut Record, new: &Record, now: Timestamp) -> String {
-    let reason = apply(record, &Event::PlannedAgain(new.trust), now);
+    let has_same_calls = match (record.procedure(), new.procedure()) {
+        (Some(old), Some(new)) => old.has_calls_of(new),
+        _ => false,
+    };
+    let event = if has_same_calls { Event::PlannedAgain(new.trust) } else { Event::MovedOn(new.trust) };
+    let reason = apply(record, &event, now);
     if let (Content::Skill(skill), Some(fresh)) = (&mut record.content, new.procedure()) {
         let mut fresh: Procedure = fresh.clone();
         if let Some(old) = &skill.procedure {

@@ -3,11 +3,12 @@
 use std::cmp::Reverse;
 
 use super::LearnKit;
-use crate::backend::{AgentFilter, Scored};
+use super::ask::Declined;
+use crate::backend::{AgentFilter, ExactQuery, Scored};
 use crate::classify::{Classification, HeuristicClassifier};
 use crate::hash::Fingerprint;
-use crate::lifecycle::may_replay;
-use crate::record::{Record, RunId};
+use crate::lifecycle::{WorldCheck, may_replay};
+use crate::record::{Record, RunId, TaskLink};
 use crate::replay::preflight;
 use crate::retrieve::{Playbook, RetrievalRequest, compose};
 use crate::run::{CandidateNote, Mode};
@@ -21,6 +22,10 @@ pub(super) struct Choice {
     pub(super) reason: String,
     /// The record to replay.
     pub(super) record: Option<Record>,
+    /// What speaks for the world before that.
+    pub(super) world_check: Option<WorldCheck>,
+    /// The other procedures of the exact task under its own key; absent where nobody looked.
+    pub(super) siblings: Option<Vec<Record>>,
     pub(super) guidance: Guidance,
     pub(super) candidates: Vec<CandidateNote>,
     pub(super) warnings: Vec<String>,
@@ -46,6 +51,8 @@ impl Choice {
             mode: Mode::Cold,
             reason: reason.into(),
             record: None,
+            world_check: None,
+            siblings: None,
             guidance: Guidance::none(),
             candidates: Vec::new(),
             warnings: Vec::new(),
@@ -56,10 +63,36 @@ impl Choice {
 /// The exact records of a task, judged.
 struct Exact {
     /// The record to replay, if one may.
-    chosen: Option<Record>,
+    chosen: Option<Candidate>,
+    /// The others under the key that is written to.
+    siblings: Vec<Record>,
     notes: Vec<CandidateNote>,
     /// Why none of them may, from the best of them.
     refusal: Option<String>,
+}
+
+impl Exact {
+    /// Keeps why a record does not replay, and the record where it is a sibling.
+    fn put_aside(&mut self, refusal: Option<String>, sibling: Option<Record>) {
+        self.siblings.extend(sibling);
+        if let (Some(reason), None) = (refusal, &self.refusal) {
+            self.refusal = Some(format!("the record of this exact task may not replay: {reason}"));
+        }
+    }
+}
+
+/// A record that may replay.
+struct Candidate {
+    record: Record,
+    world_check: WorldCheck,
+}
+
+/// What records are judged by.
+struct Asked<'a> {
+    task: &'a Task,
+    tools: Option<&'a ToolManifest>,
+    /// Why the precheck is not asked again.
+    broken_precheck: Option<String>,
 }
 
 impl LearnKit {
@@ -76,14 +109,19 @@ impl LearnKit {
             Err(error) => {
                 let mut choice = Choice::cold("memory could not be read");
                 choice.warnings.push(format!("memory could not be read: {}", error.chain()));
+                // A store that fails is not asked a second time for what can be done without.
+                choice.siblings = Some(Vec::new());
                 return choice;
             }
         };
-        if let Some(record) = exact.chosen {
+        if let Some(Candidate { record, world_check }) = exact.chosen {
+            let unchecked = if world_check == WorldCheck::Unchecked { ", unchecked" } else { "" };
             return Choice {
                 mode: Mode::Replay,
-                reason: format!("exact task, {} record {}", record.trust, record.id),
+                reason: format!("exact task, {} record {}{unchecked}", record.trust, record.id),
                 record: Some(record),
+                world_check: Some(world_check),
+                siblings: Some(exact.siblings),
                 candidates: exact.notes,
                 ..Choice::cold("")
             };
@@ -91,6 +129,7 @@ impl LearnKit {
         let why = exact.refusal.unwrap_or_else(|| "no record of this exact task".to_owned());
         let mut choice = self.guide_or_cold(task, &why).await;
         choice.candidates.splice(0..0, exact.notes);
+        choice.siblings = Some(exact.siblings);
         choice
     }
 
@@ -111,32 +150,69 @@ impl LearnKit {
     /// Looks the exact task up in every readable scope and judges what is there.
     async fn exact(&self, task: &Task, tools: Option<&ToolManifest>) -> Result<Exact> {
         let query = self.exact_query(task);
-        let found = self.within("lookup", self.inner.store.records.lookup(&query)).await?;
-        let mut found: Vec<Record> = found.into_iter().filter(|record| record.procedure().is_some()).collect();
+        let mut found = self.procedures_of(&query).await?;
         found.sort_by_key(|record| {
             let recency = record.last_reinforced.unwrap_or(record.created);
             Reverse((record.trust, record.usage.successes + record.usage.help, recency, Reverse(record.id.clone())))
         });
-        let mut exact = Exact { chosen: None, notes: Vec::new(), refusal: None };
+        let is_own = |record: &Record| record.task.as_ref().map(|link| &link.key) == query.keys.first();
+        let mut exact = Exact { chosen: None, siblings: Vec::new(), notes: Vec::new(), refusal: None };
+        let mut asked = Asked { task, tools, broken_precheck: None };
         for record in found {
-            let refusal = self.refusal(&record, task, tools);
-            exact.notes.push(exact_note(&record, refusal.as_deref(), exact.chosen.is_some()));
-            match refusal {
-                None if exact.chosen.is_none() => exact.chosen = Some(record),
-                None => {}
-                Some(reason) => {
-                    exact
-                        .refusal
-                        .get_or_insert_with(|| format!("the record of this exact task may not replay: {reason}"));
-                }
+            let is_second = exact.chosen.is_some();
+            let judged =
+                if is_second { self.judged(&record, &asked) } else { self.may_begin(&record, &mut asked).await };
+            exact.notes.push(exact_note(&record, judged.as_ref().err().map(String::as_str), is_second));
+            match judged {
+                Ok(world_check) if !is_second => exact.chosen = Some(Candidate { record, world_check }),
+                judged => exact.put_aside(judged.err(), is_own(&record).then_some(record)),
             }
         }
         Ok(exact)
     }
 
-    fn refusal(&self, record: &Record, task: &Task, tools: Option<&ToolManifest>) -> Option<String> {
-        let allowed = may_replay(record, self.inner.settings.replay_trust, self.now());
-        allowed.err().or_else(|| preflight(record.procedure()?, tools, task.parameters()))
+    /// The stored procedures of a task, in every scope that is asked for.
+    pub(super) async fn procedures_of(&self, query: &ExactQuery) -> Result<Vec<Record>> {
+        let found = self.within("lookup", self.inner.store.records.lookup(query)).await?;
+        Ok(found.into_iter().filter(|record| record.procedure().is_some()).collect())
+    }
+
+    /// The stored procedures under one key.
+    pub(super) async fn siblings_of(&self, task: &TaskLink) -> Result<Vec<Record>> {
+        let (tenant, canonical) = (self.inner.tenant.clone(), task.canonical.clone());
+        self.procedures_of(&ExactQuery { tenant, keys: vec![task.key.clone()], canonical }).await
+    }
+
+    /// Whether a record may replay, as far as can be told without asking the host.
+    fn judged(&self, record: &Record, asked: &Asked<'_>) -> Result<WorldCheck, String> {
+        let Asked { task, tools, .. } = asked;
+        let setting = self.inner.settings.replay_trust;
+        may_replay(record, setting, self.now())?;
+        let procedure = record.procedure().ok_or_else(|| "it holds no procedure".to_owned())?;
+        preflight(procedure, *tools, task.parameters()).map_or(Ok(()), Err)?;
+        let world_check = WorldCheck::of(procedure, task);
+        // Where there is a precheck, its pass is the check.
+        if !self.has_precheck() {
+            world_check.is_enough(setting)?;
+        }
+        Ok(world_check)
+    }
+
+    /// Whether a replay of a record may begin; the host is asked last.
+    async fn may_begin(&self, record: &Record, asked: &mut Asked<'_>) -> Result<WorldCheck, String> {
+        let world_check = self.judged(record, asked)?;
+        let Some(procedure) = record.procedure().filter(|_| self.has_precheck()) else { return Ok(world_check) };
+        if let Some(reason) = &asked.broken_precheck {
+            return Err(reason.clone());
+        }
+        match self.ask_precheck(asked.task, procedure).await {
+            Ok(()) => Ok(world_check.after_precheck()),
+            Err(Declined::Refused(reason)) => Err(reason),
+            Err(Declined::Broken(reason)) => {
+                asked.broken_precheck = Some(reason.clone());
+                Err(reason)
+            }
+        }
     }
 
     /// Classify, retrieve, compose.

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::LearnKit;
 use crate::backend::AgentFilter;
+use crate::lifecycle::WorldCheck;
 use crate::record::{AgentName, DomainVector, RecordId, RunId, Trust};
 use crate::retrieve::Playbook;
 use crate::run::{Arguments, CandidateNote, Mode};
@@ -36,6 +37,9 @@ pub struct Inspection {
     /// Its trust.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust: Option<Trust>,
+    /// What would speak for the world before its first effect.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub world_check: Option<WorldCheck>,
     /// The calls that a replay would make; empty in a planned run.
     pub plan: Vec<PlanLine>,
     /// Every record that was considered.
@@ -77,7 +81,7 @@ pub struct NearRecord {
 impl LearnKit {
     /// What memory would do for a task: classify, retrieve, compose. Reads only.
     ///
-    /// Tools are not known here, so a plan whose tool is gone is found only by a real run.
+    /// A precheck of the host is asked as before a replay. Tools are not known here, so a plan whose tool is gone is found only by a real run.
     ///
     /// # Errors
     /// `InvalidInput` for a blank task.
@@ -117,6 +121,7 @@ impl LearnKit {
             domains: classification.domains,
             record: choice.record.as_ref().map(|record| record.id.clone()),
             trust: choice.record.as_ref().map(|record| record.trust),
+            world_check: choice.world_check,
             plan: procedure.map(plan_lines).unwrap_or_default(),
             candidates: choice.candidates,
             playbook: guidance.playbook,

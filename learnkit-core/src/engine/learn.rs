@@ -10,7 +10,7 @@ use super::library::trace_id;
 use super::session::State;
 use super::{LearnKit, RunReport};
 use crate::backend::{Committed, MakeBatch};
-use crate::lifecycle::Event;
+use crate::lifecycle::{Event, does_the_same};
 use crate::procedure::{Distilled, Procedure, Source, distil_read};
 use crate::record::{
     AgentName, Confidence, Content, Failure, Origin, Provenance, Record, RecordId, RunId, Skill, TaskLink, Trace, Trust,
@@ -89,6 +89,9 @@ pub(super) struct Ended {
     /// How many user turns there were.
     pub(super) turns: u32,
     pub(super) started: Timestamp,
+    /// What the verifier of the host found.
+    pub(super) verified: Option<Verdict>,
+    pub(super) is_verifier_asked: bool,
     pub(super) state: State,
 }
 
@@ -112,6 +115,7 @@ pub(super) enum Fate {
 pub(super) async fn learn(kit: &LearnKit, ended: &Ended, outcome: &Outcome) -> Learned {
     let kit = kit.with_agent(ended.agent.clone());
     let mut lesson = Lesson::of(&kit, ended, outcome);
+    lesson.find_siblings().await;
     let answer = lesson.answer.clone();
     match lesson.store().await {
         Ok(Committed::Stored(_)) => Learned { report: RunReport::of(&lesson.run, answer), fate: Fate::Stored },
@@ -146,6 +150,10 @@ struct Lesson<'a> {
     /// A new or repeated procedure.
     procedure: Option<Procedure>,
     failure: Option<Failure>,
+    /// What the caller or the verifier says did not solve the task.
+    refuted: Option<Procedure>,
+    /// Procedures of the same task that may do the same.
+    siblings: Vec<RecordId>,
 }
 
 impl<'a> Lesson<'a> {
@@ -173,6 +181,8 @@ impl<'a> Lesson<'a> {
             events: Vec::new(),
             procedure: None,
             failure: None,
+            refuted: None,
+            siblings: Vec::new(),
         };
         lesson.judge();
         lesson
@@ -197,9 +207,13 @@ impl<'a> Lesson<'a> {
             return;
         }
         if self.passes() {
-            self.distil();
+            self.procedure = self.distilled();
+            if self.procedure.is_none() {
+                self.run.warnings.push("nothing captured: no call is left to keep".to_owned());
+            }
             self.credit_followed(&Event::Helped);
         } else if self.fails() {
+            self.refuted = if self.run.gate.source.is_verdict() { self.distilled() } else { None };
             self.credit_followed(&Event::Harmed);
             self.failure = Some(self.describe_failure());
         }
@@ -221,7 +235,8 @@ impl<'a> Lesson<'a> {
             return;
         }
         self.run.used.push(id.clone());
-        let verdict = self.run.gate.source == GateSource::Caller;
+        self.run.procedure = Some(id.clone());
+        let verdict = self.run.gate.source.is_verdict();
         if self.passes() {
             self.events.push((id.clone(), Event::Replayed));
             if verdict {
@@ -229,11 +244,12 @@ impl<'a> Lesson<'a> {
             }
         } else if self.fails() {
             self.events.push((id, if verdict { Event::ReportedFailure } else { Event::Harmed }));
+            self.refuted = verdict.then(|| replay.procedure().clone());
             self.failure = Some(self.describe_failure());
         }
     }
 
-    fn distil(&mut self) {
+    fn distilled(&self) -> Option<Procedure> {
         let stored_result_bytes = self.kit.inner.settings.stored_result_bytes;
         let source = Source {
             task: self.ended.task.text(),
@@ -244,9 +260,38 @@ impl<'a> Lesson<'a> {
             stored_result_bytes,
         };
         match distil_read(&source, &self.readings, &self.secrets) {
-            Distilled::Procedure(procedure) => self.procedure = Some(*procedure),
-            Distilled::Nothing(_) => self.run.warnings.push("nothing captured: no call is left to keep".to_owned()),
+            Distilled::Procedure(procedure) => Some(*procedure),
+            Distilled::Nothing(_) => None,
         }
+    }
+
+    /// Finds the procedures of the same task that did, or may have done, what this run did.
+    async fn find_siblings(&mut self) {
+        let Some(own) = self.procedure.as_ref().or(self.refuted.as_ref()) else { return };
+        let state = &self.ended.state;
+        let mut looked_up = Vec::new();
+        // The same calls have the same id; only known effects can be the same under another one.
+        if state.siblings.is_none() && own.has_known_effects() {
+            match self.kit.siblings_of(&self.run.task).await {
+                Ok(found) => looked_up = found,
+                Err(error) => {
+                    let warning = format!("other procedures of the task could not be looked up: {}", error.chain());
+                    self.run.warnings.push(warning);
+                }
+            }
+        }
+        let replayed = state.replay.iter().map(|(record, _)| record);
+        let known = state.siblings.iter().flatten().chain(replayed).chain(&looked_up);
+        let alike = known.filter(|record| record.procedure().is_some_and(|procedure| does_the_same(procedure, own)));
+        self.siblings = alike.map(|record| record.id.clone()).collect();
+        self.siblings.push(skill_id(&self.run.task, own));
+        self.siblings.sort();
+        self.siblings.dedup();
+    }
+
+    /// Whether memory planned a part of the run: then it confirms nothing.
+    fn is_partly_replayed(&self) -> bool {
+        self.ended.state.replay.as_ref().is_some_and(|(_, replay)| replay.done_count() > 0)
     }
 
     /// Credits only records that the run followed: their tools are a prefix of the run's. What a
@@ -257,8 +302,9 @@ impl<'a> Lesson<'a> {
         }
         let outer = self.ended.calls.iter().filter(|call| call.parent.is_none());
         let productive: Vec<&str> = outer.filter(|call| call.is_productive()).map(|call| call.tool.as_str()).collect();
-        // What this run teaches anew is not credited a second time.
-        let own = self.procedure.as_ref().map(|procedure| skill_id(&self.run.task, procedure));
+        // What this run teaches anew, or refutes, is not counted a second time.
+        let own =
+            self.procedure.as_ref().or(self.refuted.as_ref()).map(|procedure| skill_id(&self.run.task, procedure));
         let guidance = &self.ended.state.guidance;
         for scored in guidance.records.iter().filter(|scored| guidance.playbook.records.contains(&scored.item.id)) {
             let Some(procedure) = scored.item.procedure() else { continue };
@@ -310,6 +356,9 @@ impl<'a> Lesson<'a> {
             secrets: self.secrets.clone(),
             events: self.events.clone(),
             skill: self.procedure.as_ref().map(|procedure| self.skill(procedure)),
+            may_confirm: !self.is_partly_replayed(),
+            refuted: self.refuted.clone(),
+            siblings: self.siblings.clone(),
             failure: self.failure.as_ref().map(|failure| self.failure(failure)),
             trace: has_calls.then(|| self.trace()),
         }
@@ -341,7 +390,7 @@ impl<'a> Lesson<'a> {
 
     fn trust(&self) -> Trust {
         match self.run.gate.source {
-            GateSource::Caller => Trust::Verified,
+            source if source.is_verdict() => Trust::Verified,
             _ => Trust::Unverified,
         }
     }

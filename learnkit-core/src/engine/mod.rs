@@ -5,6 +5,7 @@
 
 mod account;
 mod agent_learn;
+mod ask;
 mod builder;
 mod changes;
 mod choose;
@@ -49,6 +50,7 @@ use crate::backend::{ExactQuery, Store};
 use crate::classify::Classifier;
 use crate::clock::Clock;
 use crate::config::Settings;
+use crate::hook::{Precheck, Verifier};
 use crate::record::{AgentName, Reader, RunId, TaskLink, Tenant};
 use crate::retrieve::Retriever;
 use crate::task::{Identity, TaskKey};
@@ -70,6 +72,8 @@ struct Inner {
     retriever: Arc<dyn Retriever>,
     classifier: Arc<dyn Classifier>,
     clock: Arc<dyn Clock>,
+    verifier: Option<Arc<dyn Verifier>>,
+    precheck: Option<Arc<dyn Precheck>>,
     settings: Settings,
     tenant: Tenant,
     reader: Reader,

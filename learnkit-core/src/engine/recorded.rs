@@ -24,6 +24,8 @@ impl LearnKit {
             calls: recorded.calls,
             turns: 1,
             started: recorded.started,
+            verified: None,
+            is_verifier_asked: false,
             state: State::recorded(),
         };
         let outcome = Outcome { answer: recorded.answer, verdict: recorded.verdict, ..Outcome::default() };

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::lifecycle::WorldCheck;
 use crate::record::{RunId, Trust};
 use crate::run::{AnswerSource, Gate, LearnedNote, Mode, StoredRun};
 
@@ -33,6 +34,9 @@ pub struct RunReport {
     /// The trust of the record that was replayed or learned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust: Option<Trust>,
+    /// What spoke for the world before a replay began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub world_check: Option<WorldCheck>,
     /// The judgement of the run.
     pub gate: Gate,
     /// What the run changed in memory.
@@ -56,6 +60,7 @@ impl RunReport {
             mode: run.mode,
             reason: run.reason.clone(),
             trust: run.trust,
+            world_check: run.world_check,
             gate: run.gate.clone(),
             learned: run.learned.clone(),
             warnings: run.warnings.clone(),

@@ -1,8 +1,9 @@
 //! Reports by run id: what turned out later.
 
 use super::LearnKit;
+use super::changes::refutation;
 use crate::lifecycle::Event;
-use crate::record::{Kind, RecordId, RunId};
+use crate::record::{Kind, Record, RecordId, RunId, Trust};
 use crate::run::{LearnedNote, StoredRun, Verdict};
 use crate::{ErrorKind, Result};
 
@@ -32,7 +33,11 @@ impl LearnKit {
             return Ok(Vec::new());
         }
         let mut notes = Vec::new();
-        for (record, event) in events(&run, verdict) {
+        let mut events = events(&run, verdict);
+        if verdict == Verdict::Failure {
+            self.add_siblings(&run, &mut events).await?;
+        }
+        for (record, event) in events {
             match self.change(&record, &event).await {
                 Ok(record) => {
                     let change = format!("{}: {}", record.status, record.status_reason);
@@ -43,27 +48,57 @@ impl LearnKit {
             }
         }
         run.reports.push(verdict);
+        if run.trust.is_some() {
+            run.trust = Some(if verdict == Verdict::Success { Trust::Verified } else { Trust::Unverified });
+        }
         run.learned.extend(notes.iter().cloned());
         self.within("update run", self.inner.store.runs.update_run(&run)).await?;
         Ok(notes)
+    }
+
+    /// What did the same as a procedure that is reported as a failure goes the same way.
+    async fn add_siblings(&self, run: &StoredRun, events: &mut Vec<(RecordId, Event)>) -> Result<()> {
+        let own: Vec<RecordId> = own(run);
+        let stored = self.siblings_of(&run.task).await?;
+        for refuted in stored.iter().filter(|record| own.contains(&record.id)).filter_map(Record::procedure) {
+            for other in stored.iter().filter(|record| !own.contains(&record.id)) {
+                if let Some(event) = refutation(other, refuted) {
+                    events.retain(|(id, _)| *id != other.id);
+                    events.push((other.id.clone(), event));
+                }
+            }
+        }
+        Ok(())
     }
 }
 
 /// What a report means for the records of a run.
 fn events(run: &StoredRun, verdict: Verdict) -> Vec<(RecordId, Event)> {
-    let own = |note: &&LearnedNote| note.kind == Kind::Skill && !run.used.contains(&note.id);
-    let mut own: Vec<RecordId> = run.learned.iter().filter(own).map(|note| note.id.clone()).collect();
-    let mut followed = run.used.clone();
-    if run.replayed {
-        own.append(&mut followed);
+    let own = own(run);
+    if verdict == Verdict::Success {
+        return own.into_iter().map(|id| (id, Event::ReportedSuccess)).collect();
     }
+    let mut followed: Vec<RecordId> = run.used.iter().filter(|id| !own.contains(id)).cloned().collect();
+    followed.dedup();
+    let own = own.into_iter().map(|id| (id, Event::ReportedFailure));
+    own.chain(followed.into_iter().map(|id| (id, Event::Harmed))).collect()
+}
+
+/// The procedure that a run replayed or taught.
+fn own(run: &StoredRun) -> Vec<RecordId> {
+    if let Some(id) = &run.procedure {
+        return vec![id.clone()];
+    }
+    // Runs of before this was stored; where they have no trust, they neither replayed nor taught.
+    if run.trust.is_none() {
+        return Vec::new();
+    }
+    if run.replayed {
+        return run.used.clone();
+    }
+    let taught = |note: &&LearnedNote| note.kind == Kind::Skill && !run.used.contains(&note.id);
+    let mut own: Vec<RecordId> = run.learned.iter().filter(taught).map(|note| note.id.clone()).collect();
     own.sort();
     own.dedup();
-    match verdict {
-        Verdict::Success => own.into_iter().map(|id| (id, Event::ReportedSuccess)).collect(),
-        Verdict::Failure => {
-            let own = own.into_iter().map(|id| (id, Event::ReportedFailure));
-            own.chain(followed.into_iter().map(|id| (id, Event::Harmed))).collect()
-        }
-    }
+    own
 }

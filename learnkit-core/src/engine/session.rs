@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use super::choose::{Choice, Guidance};
 use super::learn::{Ended, Fate, Outcome, learn};
 use super::{LearnKit, RunReport, lock};
+use crate::lifecycle::WorldCheck;
 use crate::record::{Record, RunId};
 use crate::replay::{Divergence, Next, PlannedCall, Replay, plan_of, render_done};
 use crate::retrieve::compose;
@@ -92,6 +93,10 @@ pub(super) struct State {
     pub(super) mode: Mode,
     pub(super) reason: String,
     pub(super) replay: Option<(Record, Replay)>,
+    /// What spoke for the world before the replay began.
+    pub(super) world_check: Option<WorldCheck>,
+    /// The other stored procedures of this exact task; absent where nobody has looked.
+    pub(super) siblings: Option<Vec<Record>>,
     /// How many calls of the tracker the replay has looked at.
     seen: usize,
     /// Calls of a stopped replay whose results were given again.
@@ -255,6 +260,7 @@ impl Session {
             return report.clone();
         }
         let ended = finishing.ended.get_or_insert_with(|| self.end());
+        self.kit.ask_verifier(ended, outcome).await;
         let learned = learn(&self.kit, ended, outcome).await;
         *finishing = Finishing { ended: None, report: Some(learned.report.clone()) };
         lock(&self.kit.inner.open_runs).remove(&self.run_id);
@@ -318,6 +324,8 @@ impl Session {
             calls: self.tracker.calls(),
             turns: self.tracker.turns(),
             started: self.started,
+            verified: None,
+            is_verifier_asked: false,
             state: std::mem::replace(&mut *state, State::fresh()),
         }
     }
@@ -351,6 +359,8 @@ impl State {
             mode: Mode::Cold,
             reason: "memory was not asked".to_owned(),
             replay: None,
+            world_check: None,
+            siblings: None,
             seen: 0,
             given_back: BTreeSet::new(),
             guidance: Guidance::none(),
@@ -374,6 +384,8 @@ impl State {
         self.mode = choice.mode;
         self.reason = choice.reason;
         self.guidance = choice.guidance;
+        self.world_check = choice.world_check;
+        self.siblings = choice.siblings;
         self.warnings.extend(choice.warnings);
         let procedure = choice.record.as_ref().and_then(|record| record.procedure().cloned());
         self.phase = match (choice.record, procedure) {

@@ -3,6 +3,7 @@
 //! Not here: carrying one out ([`crate::replay`]).
 
 mod distil;
+mod effects;
 mod guard;
 mod look;
 mod said;

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::budget::{approximate_tokens, cut_to_tokens};
 use crate::backend::Scored;
 use crate::config::RetrievalBudget;
+use crate::lifecycle::WorldCheck;
 use crate::procedure::{Procedure, Step};
 use crate::record::{Content, Kind, Record, RecordId, Skill, Status};
 use crate::secret::mask_text;
@@ -186,8 +187,10 @@ fn label(record: &Record, task: &str) -> String {
         Kind::Heuristic => "RULE",
     };
     let probation = if record.status == Status::Probation { ", on probation" } else { "" };
+    let is_unchecked = record.procedure().is_some_and(|own| WorldCheck::of_procedure(own) == WorldCheck::Unchecked);
+    let unchecked = if is_unchecked { ", unchecked" } else { "" };
     let contrary = if serves_the_contrary(record, task) { ", for the contrary of this task" } else { "" };
-    format!("[{kind}, {}{probation}{contrary}]", record.trust)
+    format!("[{kind}, {}{unchecked}{probation}{contrary}]", record.trust)
 }
 
 /// What to do or avoid comes first, because a long line is cut at its end.

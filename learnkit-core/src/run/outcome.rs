@@ -58,18 +58,27 @@ pub enum Verdict {
     Failure,
 }
 
-/// Where a gate score came from.
+/// Where a gate score came from, strongest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GateSource {
     /// The caller reported the outcome.
     Caller,
+    /// A verifier read back what the run did.
+    Verifier,
     /// The outcomes of the tool calls.
     ToolOutcomes,
     /// The run itself ended with an error.
     RunError,
     /// No signal at all.
     Abstained,
+}
+
+impl GateSource {
+    /// Whether somebody who knows the true outcome said so.
+    pub fn is_verdict(self) -> bool {
+        matches!(self, Self::Caller | Self::Verifier)
+    }
 }
 
 /// The judgement of a run.
@@ -92,6 +101,15 @@ impl Gate {
             Verdict::Failure => (0.0, "the caller reported failure"),
         };
         Self { score: Some(score), source: GateSource::Caller, reason: reason.to_owned() }
+    }
+
+    /// The score of what a verifier found: 5 or 0.
+    pub fn of_verifier(verdict: Verdict) -> Self {
+        let (score, reason) = match verdict {
+            Verdict::Success => (5.0, "the verifier found a success"),
+            Verdict::Failure => (0.0, "the verifier found a failure"),
+        };
+        Self { score: Some(score), source: GateSource::Verifier, reason: reason.to_owned() }
     }
 
     /// The score of tool outcomes alone; see [`outcome_score`].

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{CallStatus, Gate, StoredCall, Verdict};
+use crate::lifecycle::WorldCheck;
 use crate::record::{AgentName, Kind, RecordId, RunId, Scope, TaskLink, Tenant, Trust};
 
 /// How a run was planned.
@@ -148,6 +149,12 @@ pub struct StoredRun {
     /// The trust of what it used or made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust: Option<Trust>,
+    /// The procedure that it replayed or taught.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub procedure: Option<RecordId>,
+    /// What spoke for the world before a replay began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub world_check: Option<WorldCheck>,
     /// Every decision.
     pub decisions: Vec<DecisionNote>,
     /// The records it used: replayed or followed.

@@ -101,6 +101,11 @@ impl Task {
         canonical(self.template.as_deref().unwrap_or(&self.text))
     }
 
+    /// Whether it carries a digest of the world that it acts on; a blank one says nothing.
+    pub fn has_environment(&self) -> bool {
+        self.environment.as_deref().is_some_and(|digest| !digest.trim().is_empty())
+    }
+
     /// Whether there is nothing to do: blank text.
     pub fn is_blank(&self) -> bool {
         self.text.trim().is_empty()

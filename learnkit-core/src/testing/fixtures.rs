@@ -222,6 +222,8 @@ pub fn run(id: &str, task: &str) -> Result<StoredRun> {
         gate: Gate::of_verdict(Verdict::Success),
         reports: vec![Verdict::Success],
         trust: Some(Trust::Unverified),
+        procedure: None,
+        world_check: None,
         decisions: vec![decision()?],
         used: vec![RecordId::new("fct_1")?],
         learned: vec![LearnedNote { id: RecordId::new("skl_1")?, kind: Kind::Skill, change: "learned".to_owned() }],

@@ -1,0 +1,41 @@
+//! What a procedure does to the world, and what it reads of it before.
+
+use super::{Procedure, Step};
+use crate::tool::EffectClass;
+
+impl Procedure {
+    /// The index of the first step that may change something; absent where every step is stated to only read.
+    pub fn first_effect(&self) -> Option<usize> {
+        self.steps.iter().position(|step| step.effect != EffectClass::ReadOnly)
+    }
+
+    /// Whether a step that is stated to only read is over before the first effect begins.
+    pub fn reads_before_effects(&self) -> bool {
+        let Some(effect) = self.first_effect().and_then(|first| self.steps.get(first)) else { return true };
+        let mut reads = self.steps.iter().take_while(|step| step.effect == EffectClass::ReadOnly);
+        // A read that runs side by side with the effect comes too late.
+        reads.any(|read| read.group.is_none() || read.group != effect.group)
+    }
+
+    /// Whether the effect class of every step is stated and one of them is an effect.
+    pub(crate) fn has_known_effects(&self) -> bool {
+        self.first_effect().is_some() && self.steps.iter().all(|step| step.effect != EffectClass::Unknown)
+    }
+
+    /// Whether both make the same calls of one task with the same parameters.
+    pub(crate) fn has_calls_of(&self, other: &Self) -> bool {
+        self.parameters == other.parameters && self.signature() == other.signature()
+    }
+
+    /// Whether both are known to change the world alike: their effects are stated, and equal in tool,
+    /// arguments and order, whatever they read in between.
+    pub(crate) fn has_effects_of(&self, other: &Self) -> bool {
+        let is_known = self.has_known_effects() && other.has_known_effects();
+        is_known && self.parameters == other.parameters && effects(self).eq(effects(other))
+    }
+}
+
+fn effects(procedure: &Procedure) -> impl Iterator<Item = (&str, String)> {
+    let effects = procedure.steps.iter().filter(|step| step.effect != EffectClass::ReadOnly);
+    effects.map(|step: &Step| (step.tool.as_str(), step.arguments.stable()))
+}
