@@ -5,16 +5,20 @@
 //! cargo run -p learnkit-benchmarks --release -- cost --json     # the last line is one object
 //! cargo run -p learnkit-benchmarks --release -- path            # hot paths that `cargo xtask instructions` counts
 //! cargo run -p learnkit-benchmarks --release -- repeat-stream --runs FILE --json   # recorded runs in random orders
+//! cargo run -p learnkit-benchmarks --release -- never-wrong     # what another task or world makes it replay
 //! ```
 
 mod corpus;
 mod cost;
 mod fixture;
+mod fresh;
 mod meter;
+mod never_wrong;
 mod path;
 mod process;
 mod random;
 mod stream;
+mod tools;
 
 use std::process::ExitCode;
 
@@ -23,6 +27,7 @@ use learnkit::BoxError;
 const USAGE: &str = "usage: learnkit-benchmarks cost [--json] [--sizes 1000,10000]
        learnkit-benchmarks path [NAME --iterations N]
        learnkit-benchmarks repeat-stream --runs FILE [--orders 40] [--seed N] [--json] [--plot FILE.svg]
+       learnkit-benchmarks never-wrong [--json]
        learnkit-benchmarks --help";
 
 fn main() -> Result<ExitCode, BoxError> {
@@ -35,6 +40,8 @@ fn main() -> Result<ExitCode, BoxError> {
         // On a runtime of its own, with one thread.
         ["path"] => path::list(),
         ["path", name, "--iterations", rounds] => path::run(name, rounds.parse()?)?,
+        // On as many threads as there are processors.
+        ["repeat-stream", options @ ..] => stream::run(&stream::Options::parse(options)?)?,
         _ => tokio::runtime::Runtime::new()?.block_on(run(&words))?,
     }
     Ok(ExitCode::SUCCESS)
@@ -46,7 +53,8 @@ async fn run(words: &[&str]) -> Result<(), BoxError> {
             println!("{USAGE}\n\n{}", stream::FORMAT);
             Ok(())
         }
-        ["repeat-stream", options @ ..] => stream::run(&stream::Options::parse(options)?).await,
+        ["never-wrong"] => never_wrong::run(false).await,
+        ["never-wrong", "--json"] => never_wrong::run(true).await,
         ["cost", options @ ..] => cost::run(&cost_options(options)?).await,
         [process::RESIDENT, uri, n] => process::resident(uri, n.parse()?).await,
         _ => Err(USAGE.into()),

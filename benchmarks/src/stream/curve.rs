@@ -91,6 +91,11 @@ impl Comparison {
         self.learnkit_wrong < self.gate_wrong
     }
 
+    /// Whether neither has any.
+    pub(crate) fn is_clean(&self) -> bool {
+        self.learnkit_wrong == 0.0 && self.gate_wrong == 0.0
+    }
+
     pub(crate) fn as_json(&self) -> Value {
         json!({
             "setting": self.setting, "gate": self.gate, "calls_saved_pct": self.saved,

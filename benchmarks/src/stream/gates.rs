@@ -7,12 +7,13 @@ use super::rows::Recorded;
 use super::score::Tally;
 use super::world::{Truth, World, effects, made_by};
 
-/// A gate, with the share of wrong runs and replays that somebody reports.
+/// A gate.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Gate {
     pub(crate) name: &'static str,
     rule: Rule,
-    reports: f64,
+    /// The share of wrong runs and replays that somebody reports.
+    pub(crate) reports: f64,
 }
 
 /// Which runs are admitted; one without a call never is.
@@ -58,11 +59,6 @@ pub(crate) const GATES: [Gate; 12] = [
 ];
 
 impl Gate {
-    /// Whether somebody reports wrong runs and replays.
-    pub(crate) fn has_reports(&self) -> bool {
-        self.reports > 0.0
-    }
-
     /// Plays one order, where a share of the runs skips memory.
     pub(crate) fn play(&self, world: &World<'_>, order: &Order, holdout: f64) -> Tally {
         let mut tally = Tally::default();

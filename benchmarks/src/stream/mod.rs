@@ -7,10 +7,10 @@
 mod curve;
 mod gates;
 mod order;
-mod play;
+pub(crate) mod play;
 mod plot;
 mod report;
-mod rows;
+pub(crate) mod rows;
 mod score;
 mod world;
 
@@ -84,11 +84,11 @@ struct Measured {
 }
 
 /// Plays and prints.
-pub(crate) async fn run(options: &Options) -> Result<(), BoxError> {
+pub(crate) fn run(options: &Options) -> Result<(), BoxError> {
     let runs = rows::read_file(&options.runs)?;
     let world = World::of(&runs);
     eprintln!("seed {}: {} orders of {} runs", options.seed, options.orders, runs.len());
-    let measured = measure(&world, options).await?;
+    let measured = measure(&world, options)?;
     report::print(&world, &measured, options.json);
     if let Some(path) = &options.plot {
         std::fs::write(path, plot::svg(&measured.curves, &measured.gate_curves))?;
@@ -97,16 +97,16 @@ pub(crate) async fn run(options: &Options) -> Result<(), BoxError> {
     Ok(())
 }
 
-async fn measure(world: &World<'_>, options: &Options) -> Result<Measured, BoxError> {
+fn measure(world: &World<'_>, options: &Options) -> Result<Measured, BoxError> {
     let orders = orders(options.orders, world.runs.len(), options.seed);
     let plain = |gate: &Gate| (gate.name, play_gate(world, &orders, gate, 0.0));
     let mut settings = vec![plain(&NONE), plain(&ORACLE)];
     let mut curves = Vec::new();
     for setting in &SETTINGS {
         eprintln!("playing {}", setting.name);
-        let summary = play(world, &orders, setting, 0.0).await?;
+        let summary = play(world, &orders, setting, 0.0)?;
         if setting.reports != Reports::Verdicts {
-            curves.push(curve(world, &orders, setting, &summary).await?);
+            curves.push(curve(world, &orders, setting, &summary)?);
         }
         settings.push((setting.name, summary));
     }
@@ -122,12 +122,23 @@ async fn measure(world: &World<'_>, options: &Options) -> Result<Measured, BoxEr
     })
 }
 
-async fn play(world: &World<'_>, orders: &[Order], setting: &Setting, holdout: f64) -> Result<Summary, BoxError> {
-    let mut tallies = Vec::with_capacity(orders.len());
-    for order in orders {
-        tallies.push(setting.play(world, order, holdout).await?);
-    }
-    Ok(Summary::of(&tallies))
+/// Plays every order, spread over the processors.
+fn play(world: &World<'_>, orders: &[Order], setting: &Setting, holdout: f64) -> Result<Summary, BoxError> {
+    let lanes = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let tallies = std::thread::scope(|scope| {
+        let chunks = orders.chunks(orders.len().div_ceil(lanes).max(1));
+        let lanes: Vec<_> = chunks.map(|lane| scope.spawn(|| play_lane(world, lane, setting, holdout))).collect();
+        lanes
+            .into_iter()
+            .map(|lane| lane.join().map_err(|_| "a lane of orders panicked")?)
+            .collect::<Result<Vec<_>, BoxError>>()
+    })?;
+    Ok(Summary::of(&tallies.concat()))
+}
+
+fn play_lane(world: &World<'_>, orders: &[Order], setting: &Setting, holdout: f64) -> Result<Vec<Tally>, BoxError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+    orders.iter().map(|order| runtime.block_on(setting.play(world, order, holdout))).collect()
 }
 
 fn play_gate(world: &World<'_>, orders: &[Order], gate: &Gate, holdout: f64) -> Summary {
@@ -136,10 +147,10 @@ fn play_gate(world: &World<'_>, orders: &[Order], gate: &Gate, holdout: f64) -> 
 }
 
 /// The curve of a setting; what is known without hold-out is not played again.
-async fn curve(world: &World<'_>, orders: &[Order], setting: &Setting, known: &Summary) -> Result<Curve, BoxError> {
+fn curve(world: &World<'_>, orders: &[Order], setting: &Setting, known: &Summary) -> Result<Curve, BoxError> {
     let mut summaries = vec![(0.0, known.clone())];
     for holdout in HOLDOUTS.into_iter().skip(1) {
-        summaries.push((holdout, play(world, orders, setting, holdout).await?));
+        summaries.push((holdout, play(world, orders, setting, holdout)?));
     }
     Ok(Curve::of(setting.name, summaries.iter().map(|(share, summary)| (*share, summary))))
 }
@@ -149,16 +160,16 @@ fn gate_curve(world: &World<'_>, orders: &[Order], gate: &Gate) -> Curve {
     Curve::of(gate.name, summaries.iter().map(|(share, summary)| (*share, summary)))
 }
 
-/// Every setting beside every gate that is told as much.
+/// Every setting beside every gate that is told the same.
 fn compare(curves: &[Curve], gates: &[Curve]) -> Vec<Comparison> {
-    let reports = |gate: &Curve| GATES.iter().any(|own| own.name == gate.name && own.has_reports());
-    let told = |curve: &Curve| {
-        let setting = SETTINGS.iter().find(|setting| setting.name == curve.name);
-        setting.is_some_and(|setting| setting.reports != Reports::Nothing)
-    };
-    let pairs = curves.iter().flat_map(|curve| gates.iter().map(move |gate| (curve, gate)));
-    pairs
-        .filter(|(curve, gate)| told(curve) == reports(gate))
-        .filter_map(|(curve, gate)| Comparison::of(curve, gate))
-        .collect()
+    let mut comparisons = Vec::new();
+    for (setting, curve) in SETTINGS.iter().filter_map(|setting| Some((setting, named(curves, setting.name)?))) {
+        let same = GATES.iter().filter(|gate| setting.reports.failures() == Some(gate.reports));
+        comparisons.extend(same.filter_map(|gate| Comparison::of(curve, named(gates, gate.name)?)));
+    }
+    comparisons
+}
+
+fn named<'c>(curves: &'c [Curve], name: &str) -> Option<&'c Curve> {
+    curves.iter().find(|curve| curve.name == name)
 }

@@ -1,26 +1,21 @@
 //! LearnKit in a stream: a fresh memory, and a session for each recorded run.
 
 use std::collections::HashSet;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
-use learnkit::config::{ReplayTrust, Settings};
+use learnkit::config::ReplayTrust;
 use learnkit::engine::{Decision, Outcome, Session, SessionOptions, View};
 use learnkit::record::RunId;
 use learnkit::replay::PlannedCall;
 use learnkit::run::{CallDraft, ToolOutput, Verdict};
 use learnkit::tool::ToolManifest;
-use learnkit::{BoxError, Clock, LearnKit, Task};
+use learnkit::{BoxError, LearnKit, Task};
 
 use super::order::{Order, Turn};
 use super::rows::Recorded;
 use super::score::Tally;
-use super::world::{Made, Position, Truth, World, effects};
-
-/// Far longer than any operation takes, also on a busy machine.
-const DEADLINE: Duration = Duration::from_mins(10);
+use super::world::{Effects, Made, Position, Truth, World, effects};
+use crate::fresh::open;
+use crate::tools::annotations;
 
 /// How LearnKit is set, and what it is told.
 #[derive(Debug, Clone, Copy)]
@@ -28,6 +23,8 @@ pub(crate) struct Setting {
     pub(crate) name: &'static str,
     pub(crate) trust: ReplayTrust,
     pub(crate) reports: Reports,
+    /// How tools that may change something are declared.
+    pub(crate) effects: Effects,
 }
 
 /// What the caller says about outcomes.
@@ -41,15 +38,27 @@ pub(crate) enum Reports {
     Failures(f64),
 }
 
+impl Reports {
+    /// The share of failures that is reported afterwards; absent where verdicts are.
+    pub(crate) fn failures(self) -> Option<f64> {
+        match self {
+            Self::Nothing => Some(0.0),
+            Self::Failures(share) => Some(share),
+            Self::Verdicts => None,
+        }
+    }
+}
+
 const fn setting(name: &'static str, trust: ReplayTrust, reports: Reports) -> Setting {
-    Setting { name, trust, reports }
+    Setting { name, trust, reports, effects: Effects::Free }
 }
 
 /// The settings of the table.
-pub(crate) const SETTINGS: [Setting; 9] = [
+pub(crate) const SETTINGS: [Setting; 10] = [
     setting("verified", ReplayTrust::Verified, Reports::Verdicts),
     setting("careful_reported", ReplayTrust::Careful, Reports::Verdicts),
     setting("tool_outcome_reported", ReplayTrust::ToolOutcome, Reports::Verdicts),
+    Setting { effects: Effects::Approved, ..setting("careful_approval", ReplayTrust::Careful, Reports::Nothing) },
     setting("careful", ReplayTrust::Careful, Reports::Nothing),
     setting("tool_outcome", ReplayTrust::ToolOutcome, Reports::Nothing),
     setting("careful_failures_50", ReplayTrust::Careful, Reports::Failures(0.5)),
@@ -66,7 +75,7 @@ impl Setting {
         let mut stream = Stream {
             setting: self,
             world,
-            tools: world.manifest(),
+            tools: world.manifest(self.effects),
             kit,
             seen: HashSet::new(),
             ready,
@@ -80,23 +89,6 @@ impl Setting {
             stream.turn(&session, run, turn, holdout).await?;
         }
         Ok(stream.tally)
-    }
-}
-
-/// A fresh memory, whose clock goes a second on whenever it is asked.
-pub(crate) async fn open(trust: ReplayTrust) -> Result<LearnKit, BoxError> {
-    let settings = Settings { replay_trust: trust, memory_deadline: DEADLINE, ..Settings::default() };
-    let clock = Arc::new(Ticking(AtomicI64::new(0)));
-    Ok(LearnKit::builder().backend("memory:").settings(settings).clock(clock).build().await?)
-}
-
-#[derive(Debug)]
-struct Ticking(AtomicI64);
-
-impl Clock for Ticking {
-    fn now(&self) -> Timestamp {
-        let seconds = self.0.fetch_add(1, Ordering::Relaxed);
-        Timestamp::UNIX_EPOCH + SignedDuration::from_hours(24 * 365 * 50) + SignedDuration::from_secs(seconds)
     }
 }
 
@@ -178,8 +170,8 @@ impl<'a> Stream<'a> {
                 (Made { key, ok: false, effect: false }, Err(missing))
             }
         };
-        let annotations = self.world.annotations(&call.tool);
-        let draft = CallDraft::new(call.tool, call.arguments).with_annotations(annotations).with_group(call.group);
+        let own = annotations(&self.tools, &call.tool);
+        let draft = CallDraft::new(call.tool, call.arguments).with_annotations(own).with_group(call.group);
         session.observe(draft, result);
         Ok(entry)
     }
@@ -205,7 +197,8 @@ impl<'a> Stream<'a> {
                 continue;
             }
             let draft = CallDraft::new(call.tool.as_str(), call.args.clone());
-            session.observe(draft.with_annotations(self.world.annotations(&call.tool)), outcome(call.ok, &call.result));
+            session
+                .observe(draft.with_annotations(annotations(&self.tools, &call.tool)), outcome(call.ok, &call.result));
         }
         let right = run.verdict && !spoilt;
         let outcome = Outcome { answer: run.answer.clone(), ..Outcome::default() };
@@ -234,7 +227,7 @@ impl<'a> Stream<'a> {
 }
 
 /// A reason without what differs from record to record.
-fn short(reason: &str) -> String {
+pub(crate) fn short(reason: &str) -> String {
     reason.split("; ").next().unwrap_or_default().to_owned()
 }
 

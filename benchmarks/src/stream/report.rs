@@ -7,7 +7,7 @@ use super::curve::Curve;
 use super::rows::Recorded;
 use super::score::{Figure, Summary};
 use super::world::{World, effects, made_by};
-use super::{Comparison, Measured};
+use super::{Comparison, Measured, Reports, SETTINGS};
 
 /// Calls saved may fall short of the oracle by so many points.
 const ORACLE_POINTS: f64 = 1.0;
@@ -115,7 +115,12 @@ fn comparisons(comparisons: &[Comparison]) -> Table {
             format!("{:.1}", comparison.saved),
             format!("{:.2}", comparison.learnkit_wrong),
             format!("{:.2}", comparison.gate_wrong),
-            if comparison.is_fewer() { "yes" } else { "no" }.to_owned(),
+            match (comparison.is_fewer(), comparison.is_clean()) {
+                (true, _) => "yes",
+                (false, true) => "both none",
+                (false, false) => "no",
+            }
+            .to_owned(),
         ]);
     }
     table
@@ -141,7 +146,8 @@ impl Held {
             let own = measured.comparisons.iter().filter(|comparison| comparison.setting == setting);
             own.filter(|comparison| !comparison.is_fewer()).map(|comparison| comparison.gate).collect()
         };
-        let best = ["careful", "tool_outcome"].into_iter().min_by_key(|name| unbeaten(name).len());
+        let told_nothing = SETTINGS.iter().filter(|setting| setting.reports == Reports::Nothing);
+        let best = told_nothing.map(|setting| setting.name).min_by_key(|name| unbeaten(name).len());
         let best = best.unwrap_or("careful");
         Self {
             wrong: find("verified").map_or(u32::MAX, |summary| summary.sum.wrong()),

@@ -6,6 +6,16 @@ use learnkit::tool::{ToolAnnotations, ToolManifest};
 use serde_json::Value;
 
 use super::rows::{Call, Recorded, key};
+use crate::tools::{manifest, reads};
+
+/// How tools that may change something are declared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Effects {
+    /// They may be called.
+    Free,
+    /// A person has to approve each call, so that only reads replay.
+    Approved,
+}
 
 /// Whether a list of calls leaves the right world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,15 +81,12 @@ impl<'a> World<'a> {
         }
     }
 
-    /// What a tool says about itself: it reads only when no run shows otherwise.
-    pub(crate) fn annotations(&self, tool: &str) -> ToolAnnotations {
-        let read_only = self.tools.get(tool).copied().unwrap_or(false).then_some(true);
-        ToolAnnotations { read_only, ..ToolAnnotations::default() }
-    }
-
-    /// The tools of every task.
-    pub(crate) fn manifest(&self) -> ToolManifest {
-        manifest(self.tools.keys().map(|tool| (*tool, self.annotations(tool))))
+    /// The tools of every task; one reads only when no run shows otherwise.
+    pub(crate) fn manifest(&self, effects: Effects) -> ToolManifest {
+        manifest(self.tools.iter().map(|(tool, is_read)| {
+            let requires_approval = effects == Effects::Approved && !is_read;
+            (*tool, ToolAnnotations { requires_approval, ..reads(*is_read) })
+        }))
     }
 
     /// What a call gives back after these calls: as recorded of the same task after the same effects, from the
@@ -134,11 +141,6 @@ pub(crate) struct Position<'p> {
     pub(crate) made: &'p [Made],
     /// Which recorded run to ask first.
     pub(crate) rank: &'p dyn Fn(usize) -> usize,
-}
-
-/// A manifest of tools.
-pub(crate) fn manifest<'t>(tools: impl Iterator<Item = (&'t str, ToolAnnotations)>) -> ToolManifest {
-    tools.map(|(tool, annotations)| (tool.to_owned(), annotations)).collect()
 }
 
 /// The calls of a recorded run.
