@@ -57,15 +57,16 @@ mod tests {
         results.iter().filter(|result| result.trust == trust && what(result)).count()
     }
 
-    fn every_seventh(cases: Vec<Case>) -> Vec<Case> {
-        let repeats = |case: &Case| cases::REPEATS.contains(&case.group);
-        let kept = cases.into_iter().enumerate().filter(|(index, case)| repeats(case) || index % 7 == 0);
-        kept.map(|(_, case)| case).collect()
+    /// All of the small groups, and every twentieth of the large ones.
+    fn some() -> Vec<Case> {
+        let is_large = |case: &Case| case.group.starts_with("telecom") || case.group.starts_with("pair");
+        let kept = cases::all().unwrap().into_iter().enumerate();
+        kept.filter(|(index, case)| !is_large(case) || index % 20 == 0).map(|(_, case)| case).collect()
     }
 
     #[tokio::test]
     async fn no_other_task_and_no_other_world_is_replayed_under_careful_and_right_repeats_are() {
-        let results = results(&every_seventh(cases::all().unwrap())).await.unwrap();
+        let results = results(&some()).await.unwrap();
         let is_wrong = |result: &Result| matches!(result.asked, Asked::Wrong(_));
         assert_eq!(count(&results, ReplayTrust::Careful, is_wrong), 0);
         let is_right = |result: &Result| result.asked == Asked::Right;

@@ -12,6 +12,8 @@ mod plot;
 mod report;
 pub(crate) mod rows;
 mod score;
+#[cfg(test)]
+mod tests;
 mod world;
 
 use std::path::PathBuf;
