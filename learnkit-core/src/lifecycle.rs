@@ -196,14 +196,14 @@ fn reported_success(record: &mut Record, at: Timestamp) -> String {
     record.trust = Trust::Verified;
     // The use itself was counted when the run finished.
     renew(record, at);
-    "the caller reported success".to_owned()
+    "the caller or a verifier reported success".to_owned()
 }
 
 fn reported_failure(record: &mut Record) -> String {
     harmed(record);
     record.trust = Trust::Unverified;
     record.status = Status::Retired;
-    "the caller reported failure".to_owned()
+    "the caller or a verifier reported failure".to_owned()
 }
 
 fn pin(record: &mut Record) -> String {

@@ -435,17 +435,22 @@ async fn parallel_calls_replay_as_one_group() {
 }
 
 #[tokio::test]
-async fn a_destructive_step_replays_only_once_success_was_reported() {
+async fn a_destructive_step_replays_only_once_it_is_confirmed_or_verified() {
     let (memory, _) = memory().await;
     let world = World::new([("drop_table", json!("dropped"))]);
     world.annotate("drop_table", ToolAnnotations { destructive: Some(true), ..ToolAnnotations::default() });
     let script = || Script::new([("drop_table", json!({"table": "tmp"}))], "dropped");
-    let first = run(&memory, "Drop table tmp", &world, &script()).await.unwrap();
-    let second = run(&memory, "Drop table tmp", &world, &script()).await.unwrap();
-    assert_eq!(second.mode, Mode::Guide);
-    assert!(second.reason.contains("destructive"), "{}", second.reason);
-    memory.report_success(&first.run_id).await.unwrap();
-    assert!(run(&memory, "Drop table tmp", &world, &nobody()).await.unwrap().replayed);
+    for (task, is_reported) in [("Drop table tmp", false), ("Drop tmp", true)] {
+        let first = run(&memory, task, &world, &script()).await.unwrap();
+        if is_reported {
+            memory.report_success(&first.run_id).await.unwrap();
+        } else {
+            let second = run(&memory, task, &world, &script()).await.unwrap();
+            assert_eq!(second.mode, Mode::Guide);
+            assert!(second.reason.contains("destructive"), "{}", second.reason);
+        }
+        assert!(run(&memory, task, &world, &nobody()).await.unwrap().replayed);
+    }
 }
 
 #[tokio::test]

@@ -113,9 +113,38 @@ fn only_a_skill_with_a_procedure_replays() {
     assert!(may_replay(&record, ReplayTrust::ToolOutcome, at(1)).is_err());
 }
 
+#[test]
+fn trust_rises_by_confirmation_and_reports_and_falls_with_a_failure_or_other_calls() {
+    let mut record = skill();
+    record.trust = Trust::Unverified;
+    let expected = [
+        (Event::PlannedAgain(Trust::Unverified), Trust::Unverified),
+        (Event::Replayed, Trust::Unverified),
+        (Event::Helped, Trust::Unverified),
+        (Event::Confirmed, Trust::Confirmed),
+        (Event::PlannedAgain(Trust::Unverified), Trust::Confirmed),
+        (Event::ReportedSuccess, Trust::Verified),
+        (Event::Confirmed, Trust::Verified),
+        (Event::MovedOn(Trust::Unverified), Trust::Unverified),
+        (Event::PlannedAgain(Trust::Confirmed), Trust::Confirmed),
+        (Event::ReportedFailure, Trust::Unverified),
+        (Event::Confirmed, Trust::Unverified),
+        (Event::PlannedAgain(Trust::Confirmed), Trust::Unverified),
+        (Event::MovedOn(Trust::Confirmed), Trust::Unverified),
+    ];
+    for (step, (event, trust)) in expected.iter().enumerate() {
+        happen(&mut record, std::slice::from_ref(event));
+        assert_eq!(record.trust, *trust, "after step {step}, {event:?}");
+    }
+    assert_eq!(record.status, Status::Retired);
+}
+
 fn any_event() -> impl Strategy<Value = Event> {
     prop_oneof![
         Just(Event::PlannedAgain(Trust::Unverified)),
+        Just(Event::PlannedAgain(Trust::Confirmed)),
+        Just(Event::MovedOn(Trust::Confirmed)),
+        Just(Event::Confirmed),
         Just(Event::Replayed),
         Just(Event::Helped),
         Just(Event::Harmed),

@@ -120,3 +120,6 @@ pub(crate) fn confirms(stored: &Record, new: &Procedure, run: &RunId) -> bool {
 pub(crate) fn does_the_same(one: &Procedure, other: &Procedure) -> bool {
     one.has_calls_of(other) || one.has_effects_of(other)
 }
+
+#[cfg(test)]
+mod tests;
