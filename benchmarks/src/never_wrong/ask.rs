@@ -2,6 +2,7 @@
 
 use learnkit::config::ReplayTrust;
 use learnkit::engine::{Decision, Outcome, Session, SessionOptions, View};
+use learnkit::replay::PlannedCall;
 use learnkit::run::{CallDraft, ToolOutput, Verdict};
 use learnkit::{BoxError, LearnKit, Task};
 use serde_json::Value;
@@ -56,38 +57,50 @@ async fn teach(kit: &LearnKit, case: &Case, lesson: &Lesson, reported: bool) -> 
 
 async fn follow(session: &Session, case: &Case) -> Result<Asked, BoxError> {
     let mut effects: Vec<String> = Vec::new();
-    let mut calls = 0;
+    let mut has_called = false;
     let view = View { tools: Some(&case.tools), can_synthesize: false };
     loop {
         match session.decide(&view).await {
             Decision::Replay(planned) => {
+                has_called = true;
                 for call in planned {
-                    calls += 1;
-                    let args: Value = serde_json::from_str(call.arguments.raw())?;
-                    let key = key(&call.tool, &args);
-                    let is_read = tools::annotations(&case.tools, &call.tool).read_only == Some(true);
-                    if !is_read && !is_right_next(case, &effects, &key) {
-                        return Ok(Asked::Wrong(format!("sent {key}")));
-                    }
-                    let result = case.there.result(&effects, &key);
-                    let own = tools::annotations(&case.tools, &call.tool);
-                    let draft = CallDraft::new(call.tool, call.arguments).with_annotations(own).with_group(call.group);
-                    let unknown = (false, "nobody knows this call here".to_owned());
-                    let (ok, text) = result.unwrap_or(&unknown);
-                    session.observe(draft, outcome(*ok, text));
-                    if !is_read && *ok {
-                        effects.push(key);
+                    if let Some(wrong) = send(session, case, call, &mut effects)? {
+                        return Ok(wrong);
                     }
                 }
             }
-            Decision::Forward { reason, .. } if calls == 0 => return Ok(Asked::Refused(reason)),
-            Decision::Forward { reason, .. } => return Ok(Asked::Left(reason)),
+            Decision::Forward { reason, .. } if has_called => return Ok(Asked::Left(reason)),
+            Decision::Forward { reason, .. } => return Ok(Asked::Refused(reason)),
             Decision::Answer { .. } | Decision::Synthesize { .. } => {
                 let right = case.there.right.as_ref() == Some(&effects);
                 return Ok(if right { Asked::Right } else { Asked::Wrong("came to its end".to_owned()) });
             }
         }
     }
+}
+
+/// Makes a planned call there, unless it is an effect that is wrong there.
+fn send(
+    session: &Session,
+    case: &Case,
+    call: PlannedCall,
+    effects: &mut Vec<String>,
+) -> Result<Option<Asked>, BoxError> {
+    let args: Value = serde_json::from_str(call.arguments.raw())?;
+    let key = key(&call.tool, &args);
+    let own = tools::annotations(&case.tools, &call.tool);
+    let is_read = own.read_only == Some(true);
+    if !is_read && !is_right_next(case, effects, &key) {
+        return Ok(Some(Asked::Wrong(format!("sent {key}"))));
+    }
+    let unknown = (false, "nobody knows this call here".to_owned());
+    let (ok, text) = case.there.result(effects, &key).unwrap_or(&unknown);
+    let draft = CallDraft::new(call.tool, call.arguments).with_annotations(own).with_group(call.group);
+    session.observe(draft, outcome(*ok, text));
+    if !is_read && *ok {
+        effects.push(key);
+    }
+    Ok(None)
 }
 
 /// Whether the next right effect there is this call.

@@ -18,7 +18,9 @@ const TICKETS: &str = include_str!("../../data/telecom_tickets.json");
 const AIRLINE: &[u8] = include_bytes!("../../data/tau_airline_runs.jsonl.gz");
 
 /// Pairs of airline runs that both solved their task, with the same effects or none.
-pub(crate) const REPEATS: [&str; 2] = ["airline, right repeat of reads", "airline, right repeat of effects"];
+pub(crate) const REPEATS: [&str; 2] = [REPEATS_OF_READS, REPEATS_OF_EFFECTS];
+const REPEATS_OF_READS: &str = "airline, right repeat of reads";
+const REPEATS_OF_EFFECTS: &str = "airline, right repeat of effects";
 
 /// What is taught before the question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -250,7 +252,7 @@ fn identical() -> Result<Vec<Case>, BoxError> {
 }
 
 #[derive(Deserialize)]
-struct Ticket {
+struct Phone {
     id: String,
     ticket: usize,
     gold: Vec<Value>,
@@ -259,7 +261,7 @@ struct Ticket {
 /// The same ticket on another phone. Every call works there: executed, 196 of 200 failed without a tool error.
 fn telecom() -> Result<Vec<Case>, BoxError> {
     let texts: BTreeMap<String, String> = serde_json::from_str(TICKETS)?;
-    let tasks: Vec<(Ticket, Vec<Call>)> = read::<Ticket>(TELECOM)?
+    let tasks: Vec<(Phone, Vec<Call>)> = read::<Phone>(TELECOM)?
         .into_iter()
         .map(|task| {
             let calls = task.gold.iter().filter_map(gold_call).collect();
@@ -303,7 +305,7 @@ fn repeats() -> Result<Vec<Case>, BoxError> {
         for second in good.iter().skip(index + 1).filter(same) {
             let lesson = |run: &Recorded| Lesson { calls: run.calls.clone(), answer: run.answer.clone() };
             cases.push(Case {
-                group: REPEATS[usize::from(!effects(&first.calls).is_empty())],
+                group: if effects(&first.calls).is_empty() { REPEATS_OF_READS } else { REPEATS_OF_EFFECTS },
                 id: format!("{} and {}", first.name, second.name),
                 taught: first.text.clone(),
                 asked: first.text.clone(),

@@ -1,6 +1,7 @@
 //! The table of what was replayed, for people and for programs.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use comfy_table::Table;
 use learnkit::config::ReplayTrust;
@@ -126,7 +127,7 @@ fn wrong_rows(results: &[Result]) -> String {
     }
     let mut text = String::new();
     for ((group, trust, lessons), rows) in groups {
-        text.push_str(&format!("wrong: {group}, {trust}, taught {lessons}: {} rows\n", rows.len()));
+        let _ = writeln!(text, "wrong: {group}, {trust}, taught {lessons}: {} rows", rows.len());
         text.extend(rows.into_iter().take(LISTED));
     }
     text
@@ -170,13 +171,14 @@ fn as_object(results: &[Result], ends: &BTreeMap<Key, Ends>) -> Value {
         _ => None,
     });
     let seeing = wrong(results, ReplayTrust::ToolOutcome).filter(|result| !result.blind).count();
+    let [reads, effects] = right_of_repeats(results);
     json!({
         "groups": groups.collect::<Vec<_>>(), "wrong_rows": rows.collect::<Vec<_>>(),
         "must_hold": {
             "careful_wrong": wrong(results, ReplayTrust::Careful).count(),
             "tool_outcome_wrong_though_it_reads": seeing,
-            "careful_repeats_of_reads_replayed": right_of_repeats(results)[0],
-            "careful_repeats_of_effects_replayed": right_of_repeats(results)[1],
+            "careful_repeats_of_reads_replayed": reads,
+            "careful_repeats_of_effects_replayed": effects,
         },
     })
 }

@@ -62,13 +62,13 @@ impl Gate {
     /// Plays one order, where a share of the runs skips memory.
     pub(crate) fn play(&self, world: &World<'_>, order: &Order, holdout: f64) -> Tally {
         let mut tally = Tally::default();
-        let mut shelves: HashMap<&str, Shelf<'_>> = HashMap::new();
+        let mut tasks: HashMap<&str, Known<'_>> = HashMap::new();
         for turn in &order.turns {
             let Some(run) = world.runs.get(turn.run) else { continue };
-            let shelf = shelves.entry(run.task.as_str()).or_default();
-            match shelf.admitted.filter(|_| turn.holdout >= holdout) {
-                Some(admitted) => self.replay(run, admitted, turn, shelf, &mut tally),
-                None => self.plan(run, turn, shelf, &mut tally),
+            let known = tasks.entry(run.task.as_str()).or_default();
+            match known.admitted.filter(|_| turn.holdout >= holdout) {
+                Some(admitted) => self.replay(run, admitted, turn, known, &mut tally),
+                None => self.plan(run, turn, known, &mut tally),
             }
         }
         tally
@@ -79,29 +79,29 @@ impl Gate {
         run: &Recorded,
         admitted: &'r Recorded,
         turn: &Turn,
-        shelf: &mut Shelf<'r>,
+        known: &mut Known<'r>,
         tally: &mut Tally,
     ) {
         let truth = if admitted.state_ok { Truth::Right } else { Truth::Wrong };
         tally.replayed(run, truth, effects(&made_by(admitted)).next().is_some());
         if truth == Truth::Wrong && turn.report < self.reports {
-            shelf.admitted = None;
+            known.admitted = None;
         }
     }
 
-    fn plan<'r>(&self, run: &'r Recorded, turn: &Turn, shelf: &mut Shelf<'r>, tally: &mut Tally) {
+    fn plan<'r>(&self, run: &'r Recorded, turn: &Turn, known: &mut Known<'r>, tally: &mut Tally) {
         tally.planned(run, false);
         let reported = !run.verdict && turn.report < self.reports;
-        if shelf.admitted.is_none() && !reported && !run.calls.is_empty() && self.rule.admits(run, &shelf.planned) {
-            shelf.admitted = Some(run);
+        if known.admitted.is_none() && !reported && !run.calls.is_empty() && self.rule.admits(run, &known.planned) {
+            known.admitted = Some(run);
         }
-        shelf.planned.push(run);
+        known.planned.push(run);
     }
 }
 
 /// What is known of a task.
 #[derive(Debug, Default)]
-struct Shelf<'r> {
+struct Known<'r> {
     admitted: Option<&'r Recorded>,
     planned: Vec<&'r Recorded>,
 }

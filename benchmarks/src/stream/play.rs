@@ -11,7 +11,7 @@ use learnkit::tool::ToolManifest;
 use learnkit::{BoxError, LearnKit, Task};
 
 use super::order::{Order, Turn};
-use super::rows::Recorded;
+use super::rows::{Recorded, key};
 use super::score::Tally;
 use super::world::{Effects, Made, Position, Truth, World, effects};
 use crate::fresh::open;
@@ -71,14 +71,13 @@ impl Setting {
     /// Plays one order with a fresh memory, where a share of the runs skips it.
     pub(crate) async fn play(&self, world: &World<'_>, order: &Order, holdout: f64) -> Result<Tally, BoxError> {
         let kit = open(self.trust).await?;
-        let ready = HashSet::new();
         let mut stream = Stream {
             setting: self,
             world,
             tools: world.manifest(self.effects),
             kit,
             seen: HashSet::new(),
-            ready,
+            ready: HashSet::new(),
             tally: Tally::default(),
         };
         for (place, turn) in order.turns.iter().enumerate() {
@@ -161,14 +160,12 @@ impl<'a> Stream<'a> {
         let args = serde_json::from_str(call.arguments.raw())?;
         let rank = |run: usize| if run == turn.run { 0 } else { 1 + usize::from(self.seen.contains(&run)) };
         let recorded = self.world.result(&Position { run: turn.run, made, rank: &rank }, &call.tool, &args);
-        let (entry, result) = match recorded {
-            Some(recorded) => (Made::from(recorded), outcome(recorded.ok, &recorded.result)),
-            None => {
-                self.tally.unrecorded_calls += 1;
-                let key = super::rows::key(&call.tool, &args);
-                let missing = "nobody recorded this call here".to_owned();
-                (Made { key, ok: false, effect: false }, Err(missing))
-            }
+        let (entry, result) = if let Some(recorded) = recorded {
+            (Made::from(recorded), outcome(recorded.ok, &recorded.result))
+        } else {
+            self.tally.unrecorded_calls += 1;
+            let entry = Made { key: key(&call.tool, &args), ok: false, effect: false };
+            (entry, Err("nobody recorded this call here".to_owned()))
         };
         let own = annotations(&self.tools, &call.tool);
         let draft = CallDraft::new(call.tool, call.arguments).with_annotations(own).with_group(call.group);
@@ -189,7 +186,6 @@ impl<'a> Stream<'a> {
     async fn planned(&mut self, session: &Session, run: &'a Recorded, made: &[Made]) -> bool {
         let spoilt = effects(made).next().is_some() && !self.world.begins_right(&run.task, made);
         self.tally.planned(run, spoilt);
-        self.tally.wrong_hand_overs += u32::from(spoilt);
         let mut done: Vec<&str> = made.iter().filter(|made| made.ok).map(|made| made.key.as_str()).collect();
         for call in &run.calls {
             if let Some(place) = done.iter().position(|key| *key == call.key()) {

@@ -11,6 +11,8 @@ use super::{Comparison, Measured, Reports, SETTINGS};
 
 /// Calls saved may fall short of the oracle by so many points.
 const ORACLE_POINTS: f64 = 1.0;
+/// So many tasks with wrong replays are named for people; programs get all.
+const BLAMED: usize = 12;
 
 /// Prints the tables and, for programs, the object on the last line.
 pub(crate) fn print(world: &World<'_>, measured: &Measured, as_json: bool) {
@@ -22,6 +24,7 @@ pub(crate) fn print(world: &World<'_>, measured: &Measured, as_json: bool) {
     println!("{}", curves(measured.curves.iter().chain(&measured.gate_curves)));
     println!("\nat the same calls saved\n{}", comparisons(&measured.comparisons));
     println!("\n{}", verdicts(measured));
+    println!("\nwhose replays were wrong, by task, most first\n{}", blamed(&measured.settings));
     print_refusals(measured);
     if as_json {
         println!("{}", as_object(world, measured));
@@ -179,6 +182,19 @@ fn verdicts(measured: &Measured) -> String {
         yes(held.behind_oracle <= ORACLE_POINTS),
         held.best,
     )
+}
+
+/// The tasks behind the wrong replays of each setting.
+fn blamed(settings: &[(&'static str, Summary)]) -> Table {
+    let mut table = Table::new();
+    table.set_header(["setting", "task: wrong replays over all orders"]);
+    for (name, summary) in settings.iter().filter(|(_, summary)| summary.sum.wrong() > 0) {
+        let mut tasks: Vec<_> = summary.sum.wrong_of_task.iter().collect();
+        tasks.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+        let most: Vec<String> = tasks.iter().take(BLAMED).map(|(task, count)| format!("{task}: {count}")).collect();
+        table.add_row([(*name).to_owned(), format!("{} (of {} tasks)", most.join(", "), tasks.len())]);
+    }
+    table
 }
 
 fn print_refusals(measured: &Measured) {

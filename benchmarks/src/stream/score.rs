@@ -33,6 +33,8 @@ pub(crate) struct Tally {
     pub(crate) calls_in_vain: u32,
     /// Planned calls that nobody recorded there.
     pub(crate) unrecorded_calls: u32,
+    /// How often a replay of a task did the wrong thing.
+    pub(crate) wrong_of_task: BTreeMap<String, u32>,
     /// Why a task was planned although a true success with a call was learned before.
     pub(crate) refusals: BTreeMap<String, Refusal>,
 }
@@ -52,6 +54,10 @@ impl Tally {
         self.recorded_calls += run.planning_calls;
         self.planning_calls += run.planning_calls;
         self.successes += u32::from(run.verdict && !spoilt);
+        if spoilt {
+            self.wrong_hand_overs += 1;
+            self.blame(run);
+        }
     }
 
     /// Counts a replay to the end in place of a recorded run.
@@ -63,6 +69,13 @@ impl Tally {
         self.wrong_replays += u32::from(truth != Truth::Right);
         self.unknown_replays += u32::from(truth == Truth::Unknown);
         self.replays_without_effect += u32::from(!has_effect);
+        if truth != Truth::Right {
+            self.blame(run);
+        }
+    }
+
+    fn blame(&mut self, run: &Recorded) {
+        *self.wrong_of_task.entry(run.task.clone()).or_default() += 1;
     }
 
     /// Counts a reason not to replay.
@@ -91,6 +104,9 @@ impl Tally {
         self.wrong_hand_overs += other.wrong_hand_overs;
         self.calls_in_vain += other.calls_in_vain;
         self.unrecorded_calls += other.unrecorded_calls;
+        for (task, count) in &other.wrong_of_task {
+            *self.wrong_of_task.entry(task.clone()).or_default() += count;
+        }
         for (reason, refusal) in &other.refusals {
             self.refusals.entry(reason.clone()).or_insert(Refusal { count: 0, ..refusal.clone() }).count +=
                 refusal.count;
@@ -161,7 +177,9 @@ impl Summary {
     /// Of one tally for each order.
     pub(crate) fn of(tallies: &[Tally]) -> Self {
         let mut sum = Tally::default();
-        tallies.iter().for_each(|tally| sum.add(tally));
+        for tally in tallies {
+            sum.add(tally);
+        }
         Self {
             success: Figure::of(tallies.iter().map(Tally::success)),
             calls_saved_pct: Figure::of(tallies.iter().map(Tally::calls_saved_pct)),
@@ -183,6 +201,7 @@ impl Summary {
             "hand_overs_wrong": sum.wrong_hand_overs, "calls_in_vain": sum.calls_in_vain,
             "unrecorded_calls": sum.unrecorded_calls, "planning_calls": sum.planning_calls,
             "recorded_planning_calls": sum.recorded_calls, "synthesis_calls": sum.synthesis_calls,
+            "wrong_of_task": sum.wrong_of_task,
         })
     }
 }
@@ -194,7 +213,7 @@ mod tests {
     #[test]
     fn the_range_holds_95_of_100_orders() {
         let figure = Figure::of((0..=100).map(f64::from));
-        assert_eq!((figure.mean, figure.range95), (50.0, [2.5, 97.5]));
-        assert_eq!(Figure::of([7.0].into_iter()).range95, [7.0, 7.0]);
+        assert_eq!(format!("{figure:?}"), "Figure { mean: 50.0, range95: [2.5, 97.5] }");
+        assert_eq!(format!("{:?}", Figure::of([7.0].into_iter()).range95), "[7.0, 7.0]");
     }
 }

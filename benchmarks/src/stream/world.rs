@@ -155,7 +155,6 @@ pub(crate) fn effects(made: &[Made]) -> impl Iterator<Item = &str> {
 
 fn verdict(mut right: impl Iterator<Item = bool>) -> Truth {
     match right.next() {
-        None => Truth::Unknown,
         Some(first) if right.all(|other| other == first) => {
             if first {
                 Truth::Right
@@ -163,6 +162,6 @@ fn verdict(mut right: impl Iterator<Item = bool>) -> Truth {
                 Truth::Wrong
             }
         }
-        Some(_) => Truth::Unknown,
+        _ => Truth::Unknown,
     }
 }
