@@ -30,7 +30,14 @@ const USAGE: &str = "usage: learnkit-benchmarks cost [--json] [--sizes 1000,1000
        learnkit-benchmarks never-wrong [--json]
        learnkit-benchmarks --help";
 
-fn main() -> Result<ExitCode, BoxError> {
+fn main() -> ExitCode {
+    start().unwrap_or_else(|error| {
+        eprintln!("error: {error}");
+        ExitCode::FAILURE
+    })
+}
+
+fn start() -> Result<ExitCode, BoxError> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if arguments.first().is_some_and(|first| first == process::PROGRAM) {
         return Ok(learnkit_cli::run(std::env::args_os().skip(1), learnkit_cli::Io::of_process()));
