@@ -4,6 +4,8 @@
 
 use learnkit::Task;
 
+use crate::random::Random;
+
 /// Distinct words that say something.
 const VOCABULARY: f64 = 50_000.0;
 /// Flattens the top of the law (Mandelbrot's term), so that the commonest word that says something is in
@@ -21,40 +23,11 @@ const SYLLABLES: [&str; 32] = [
     "mo", "na", "ne", "ni", "no", "ra", "re", "ri", "ro", "sa", "se", "si", "so",
 ];
 
-/// A small generator of random numbers (SplitMix64): reproducible, and no dependency.
-#[derive(Debug)]
-struct Random(u64);
-
-impl Random {
-    fn of(stream: &str, n: usize) -> Self {
-        let seed = stream.bytes().fold(n as u64, |seed, byte| seed.wrapping_mul(31).wrapping_add(u64::from(byte)));
-        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15))
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// From 0 to 1, without 1.
-    #[expect(clippy::cast_precision_loss, reason = "53 bits fit")]
-    fn share(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        usize::try_from(self.next() % limit.max(1) as u64).unwrap_or_default()
-    }
-
-    /// A word; how often one is drawn falls with its rank.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 1 to the vocabulary")]
-    fn word(&mut self) -> String {
-        let rank = FLATTENING * ((VOCABULARY + FLATTENING) / FLATTENING).powf(self.share()) - FLATTENING;
-        word(rank as usize)
-    }
+/// A word; how often one is drawn falls with its rank.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 1 to the vocabulary")]
+fn draw_word(random: &mut Random) -> String {
+    let rank = FLATTENING * ((VOCABULARY + FLATTENING) / FLATTENING).powf(random.share()) - FLATTENING;
+    word(rank as usize)
 }
 
 /// The word of a rank.
@@ -71,7 +44,7 @@ fn word(rank: usize) -> String {
 /// The words of task `n` that say something.
 fn telling(n: usize) -> Vec<String> {
     let mut random = Random::of("task", n);
-    (0..TELLING_WORDS).map(|_| random.word()).collect()
+    (0..TELLING_WORDS).map(|_| draw_word(&mut random)).collect()
 }
 
 fn sentence(words: &[String], random: &mut Random) -> String {
@@ -96,13 +69,13 @@ pub(crate) fn task(n: usize) -> Task {
 pub(crate) fn query(n: usize) -> String {
     let mut random = Random::of("query", n);
     let words: Vec<String> =
-        telling(n).into_iter().map(|word| if random.below(2) == 0 { word } else { random.word() }).collect();
+        telling(n).into_iter().map(|word| if random.below(2) == 0 { word } else { draw_word(&mut random) }).collect();
     sentence(&words, &mut random)
 }
 
 /// Sentences of 80 words in sum that belong to record `n` beside its task.
 pub(crate) fn steps(n: usize) -> Vec<String> {
     let mut random = Random::of("body", n);
-    let words: Vec<String> = (0..BODY_WORDS).map(|_| random.word()).collect();
+    let words: Vec<String> = (0..BODY_WORDS).map(|_| draw_word(&mut random)).collect();
     words.chunks(TASK_WORDS).map(|words| sentence(words, &mut random)).collect()
 }

@@ -3,28 +3,47 @@
 //! ```sh
 //! cargo run -p learnkit-benchmarks --release -- cost            # a table
 //! cargo run -p learnkit-benchmarks --release -- cost --json     # the last line is one object
+//! cargo run -p learnkit-benchmarks --release -- siblings [--json] # what one example says of another task like it
 //! cargo run -p learnkit-benchmarks --release -- poison [--json]   # attacks that a run obeyed, and clean runs
 //! cargo run -p learnkit-benchmarks --release -- path            # hot paths that `cargo xtask instructions` counts
+//! cargo run -p learnkit-benchmarks --release -- repeat-stream --runs FILE --json   # recorded runs in random orders
+//! cargo run -p learnkit-benchmarks --release -- never-wrong     # what another task or world makes it replay
 //! ```
 
 mod corpus;
 mod cost;
 mod fixture;
+mod fresh;
 mod meter;
+mod never_wrong;
 mod path;
 mod poison;
 mod process;
+mod random;
 mod siblings;
+mod stream;
+mod tools;
 
 use std::process::ExitCode;
 
 use learnkit::BoxError;
 
 const USAGE: &str = "usage: learnkit-benchmarks cost [--json] [--sizes 1000,10000]
+       learnkit-benchmarks path [NAME --iterations N]
+       learnkit-benchmarks repeat-stream --runs FILE [--orders 40] [--seed N] [--json] [--plot FILE.svg]
+       learnkit-benchmarks never-wrong [--json]
        learnkit-benchmarks poison [--json]
-       learnkit-benchmarks path [NAME --iterations N]";
+       learnkit-benchmarks siblings [--json]
+       learnkit-benchmarks --help";
 
-fn main() -> Result<ExitCode, BoxError> {
+fn main() -> ExitCode {
+    start().unwrap_or_else(|error| {
+        eprintln!("error: {error}");
+        ExitCode::FAILURE
+    })
+}
+
+fn start() -> Result<ExitCode, BoxError> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if arguments.first().is_some_and(|first| first == process::PROGRAM) {
         return Ok(learnkit_cli::run(std::env::args_os().skip(1), learnkit_cli::Io::of_process()));
@@ -36,6 +55,8 @@ fn main() -> Result<ExitCode, BoxError> {
         // On a runtime of its own, with one thread.
         ["path"] => path::list(),
         ["path", name, "--iterations", rounds] => path::run(name, rounds.parse()?)?,
+        // On as many threads as there are processors.
+        ["repeat-stream", options @ ..] => stream::run(&stream::Options::parse(options)?)?,
         _ => tokio::runtime::Runtime::new()?.block_on(run(&words))?,
     }
     Ok(ExitCode::SUCCESS)
@@ -43,6 +64,12 @@ fn main() -> Result<ExitCode, BoxError> {
 
 async fn run(words: &[&str]) -> Result<(), BoxError> {
     match words {
+        ["--help" | "-h" | "help"] => {
+            println!("{USAGE}\n\n{}", stream::FORMAT);
+            Ok(())
+        }
+        ["never-wrong"] => never_wrong::run(false).await,
+        ["never-wrong", "--json"] => never_wrong::run(true).await,
         ["cost", options @ ..] => cost::run(&cost_options(options)?).await,
         ["poison"] => poison::run(false).await,
         ["poison", "--json"] => poison::run(true).await,

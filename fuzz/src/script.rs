@@ -14,8 +14,6 @@
 //! neighbours) or `later` (of a later user turn); `gives` may be `fails`. Each `now` is what the next call
 //! of a replay gives. Lines that are none of these are passed over.
 
-use std::collections::BTreeMap;
-
 use jiff::Timestamp;
 use learnkit_core::procedure::{Distilled, Source, distil};
 use learnkit_core::record::RunId;
@@ -68,8 +66,7 @@ impl Script {
     /// What is learned from it.
     pub fn distil(&self) -> Distilled {
         distil(&Source {
-            task: &self.task,
-            parameters: &BTreeMap::new(),
+            task: &learnkit_core::Task::new(self.task.as_str()),
             calls: &self.calls,
             answer: self.answer.as_deref(),
             run: &RunId::derived(&["fuzz"]),
