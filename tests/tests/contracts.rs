@@ -66,12 +66,11 @@ async fn assert_blocks(change: &str, spec: ToolSpec, reason: &str) {
     assert_eq!((report.mode, report.replayed), (Mode::Guide, false), "{change}");
     let named = report.reason.contains("the tool `refund` of step 3") && report.reason.contains(reason);
     assert!(named, "{change}: {}", report.reason);
-    // Planned again with the tool as it is now, it replays again.
+    // Planned again with the tool as it is now, it is confirmed and replays again.
     run(&memory, REFUND, &world, &refund_script()).await.unwrap();
     world.calls();
     let report = run(&memory, REFUND, &world, &nobody()).await.unwrap();
-    let may_replay = !world.tools().manifest().annotations("refund").destructive.unwrap_or_default();
-    assert_eq!(report.replayed, may_replay, "{change}: {}", report.reason);
+    assert!(report.replayed, "{change}: {}", report.reason);
 }
 
 /// Runs the task again while `refund` says this about itself: it replays without planning.

@@ -29,7 +29,8 @@ impl Procedure {
         let mut differing = self.parameters.iter().filter(|pair| differs(*pair)).map(|(name, _)| name);
         let takes =
             |name: &String| self.steps.iter().flat_map(|step| &step.slots).any(|slot| slot.takes_parameter(name));
-        self.signature() == other.signature()
+        self.parameters.keys().eq(other.parameters.keys())
+            && self.signature() == other.signature()
             && self.steps.iter().zip(&other.steps).all(|(own, other)| own.shares_places(other))
             && differing.all(takes)
     }
