@@ -225,7 +225,7 @@ impl Figures {
 
 /// Whether a slot reads the place of a label.
 fn reads(slot: &Slot, call: usize, path: &[String]) -> bool {
-    let pointer: String = path.iter().map(|step| format!("/{step}")).collect();
+    let pointer = format!("/{}", path.join("/"));
     let fits = |candidate: &&Candidate| candidate.step == call && matches(&candidate.path, &pointer);
     slot.candidates().any(|candidate| fits(&candidate))
 }

@@ -110,7 +110,11 @@ fn only_the_same_calls_or_the_same_known_effects_confirm() {
     assert!(!does_the_same(&both, &swapped), "another order");
     let mut for_another = paid.clone();
     for_another.parameters.insert("table".to_owned(), "orders".to_owned());
-    assert!(!does_the_same(&paid, &for_another), "another value of a parameter");
+    assert!(does_the_same(&paid, &for_another), "another value of a parameter that an argument takes");
+    for_another.parameters.insert("year".to_owned(), "2026".to_owned());
+    let mut earlier = for_another.clone();
+    earlier.parameters.insert("year".to_owned(), "2025".to_owned());
+    assert!(!does_the_same(&earlier, &for_another), "another value of one that none takes");
 }
 
 #[test]
