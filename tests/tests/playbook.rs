@@ -382,3 +382,44 @@ async fn a_primary_on_probation_is_exploratory_whatever_stands_beside_it() {
     assert_eq!(playbook.strength, Strength::Exploratory);
     assert!(playbook.text.contains("EXPLORATORY"), "{}", playbook.text);
 }
+
+/// Learns a task that finds an order and refunds it with these arguments.
+async fn learn_refund(memory: &LearnKit, who: &str, id: &str, refund: serde_json::Value) {
+    let world = World::new([("find", json!({"order": {"id": id}, "state": "open"})), ("refund", json!("done"))]);
+    let script = Script::new([("find", json!({"user": who})), ("refund", refund)], "ok");
+    run(memory, &format!("Refund the latest order of {who}"), &world, &script).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_playbook_says_where_each_argument_comes_from() {
+    let (memory, _) = memory().await;
+    let refund = json!({"id": "order_1001", "only": "open", "note": "sorry", "parts": [{"n": 1}, {"n": 2}]});
+    learn_refund(&memory, "ann", "order_1001", refund).await;
+    let text = memory.inspect("Refund the latest order of bob").await.unwrap().playbook.text;
+    let expected = "1. find(user from the task)\n2. refund(id, only = step 1 → order.id, state)\nWhat is not named is yours to choose.";
+    assert!(text.contains(expected), "{text}");
+    assert!(!text.contains("order_1001") && !text.contains("sorry"), "values of another task: {text}");
+    // For the very same task the values that nobody gave are told.
+    let world = World::new([("find", json!("gone"))]);
+    let planner = Script::new([], "no order");
+    run(&memory, "Refund the latest order of ann", &world, &planner).await.unwrap();
+    let told = &planner.playbooks()[0];
+    assert!(told.contains(r#"yours to choose: note (was "sorry"), parts[].n"#), "{told}");
+}
+
+#[tokio::test]
+async fn several_like_tasks_share_one_outline_that_says_what_they_had_in_common() {
+    let (memory, _) = memory().await;
+    let refund = |id: &str, amount: u32| json!({"id": id, "amount": amount, "currency": "EUR"});
+    learn_refund(&memory, "ann", "order_1001", refund("order_1001", 5)).await;
+    learn_refund(&memory, "bob", "order_2002", refund("order_2002", 7)).await;
+    let playbook = memory.inspect("Refund the latest order of cid").await.unwrap().playbook;
+    let expected = "1. find(user from the task)\n2. refund(id = step 1 → order.id; always currency = \"EUR\")\n\
+                    What is not named is yours to choose.\n(what 2 such tasks had in common)";
+    assert!(playbook.text.contains(expected), "{}", playbook.text);
+    assert_eq!(playbook.records.len(), 2);
+    // A third one took the id from somewhere else: what they do not share is not told.
+    learn_refund(&memory, "dan", "order_4004", refund("order_9009", 9)).await;
+    let text = memory.inspect("Refund the latest order of eve").await.unwrap().playbook.text;
+    assert!(text.contains("2. refund(always currency = \"EUR\")"), "{text}");
+}
