@@ -418,6 +418,9 @@ pub fn may_replay(record: &Record, trust: ReplayTrust, now: Timestamp) -> Result
     if let Some(reason) = procedure.guide_only.first() {
         return Err(format!("it may only guide: {reason}"));
     }
+    if let Some(reason) = procedure.unsettled.first() {
+        return Err(format!("it may only guide until another run has made the same calls: {reason}"));
+    }
     trust::is_enough(record.trust, procedure, trust)
 }
 

@@ -15,7 +15,10 @@ use serde_json::json;
 fn procedure() -> Record {
     let mut record = fixtures::skill("skl_1", "ping the host", "ping", "{}").unwrap();
     if let Content::Skill(skill) = &mut record.content {
-        skill.procedure.iter_mut().for_each(|procedure| procedure.guide_only.clear());
+        skill.procedure.iter_mut().for_each(|procedure| {
+            procedure.guide_only.clear();
+            procedure.unsettled.clear();
+        });
     }
     record
 }

@@ -6,10 +6,10 @@ mod agentdojo;
 
 use learnkit::engine::{Outcome, PlannerReply, SessionOptions, SkillSelection, ToolRequest, View};
 use learnkit::record::{Content, Kind};
-use learnkit::run::{Arguments, CallDraft, Verdict};
+use learnkit::run::{Arguments, CallDraft, Mode, Verdict};
 use learnkit::tool::ToolAnnotations;
 use learnkit::{LearnKit, Task};
-use learnkit_tests::{Script, World, memory, nobody, of_kind, run, skills};
+use learnkit_tests::{Script, World, begin, memory, nobody, of_kind, run, skills};
 use serde_json::{Value, json};
 
 /// One call: tool, arguments, result.
@@ -38,7 +38,9 @@ async fn reasons(task: &str, calls: &[Call<'_>]) -> Vec<String> {
 }
 
 async fn guide_only(memory: &LearnKit) -> Vec<String> {
-    skills(memory).await[0].procedure().unwrap().guide_only.clone()
+    let skills = skills(memory).await;
+    let procedure = skills[0].procedure().unwrap();
+    [procedure.guide_only.as_slice(), &procedure.unsettled].concat()
 }
 
 /// The same for "read this, then make this call".
@@ -247,6 +249,14 @@ async fn f07_an_id_that_nothing_recorded_gave_is_not_sent_again() {
     assert!(close("Close my ticket", "close").await[0].contains("an id that nothing recorded gave"));
     assert_eq!(close("Close T-88123", "close").await, [""; 0]);
     assert_eq!(close("Show my ticket", "get_ticket").await, [""; 0], "looking harms nobody");
+    // What two runs sent was not made for one of them: an id that the planner knows from its prompt.
+    let (twice, _) = memory().await;
+    for replays in [false, false, true] {
+        let session = begin(&twice, "Close my ticket").await;
+        assert_eq!(session.mode() == Mode::Replay, replays);
+        session.tracker().record("close", json!({"ticket_id": "T-88123"}), "ok");
+        session.finish(&Outcome::answered("closed")).await;
+    }
     // What was said before this task is part of its key, and not recorded here.
     let (memory, _) = memory().await;
     let task = Task::new("Close it").with_earlier_turns([("user", "I mean T-88123")]);

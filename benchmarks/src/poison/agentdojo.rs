@@ -165,19 +165,22 @@ pub struct Learned {
     pub guide_only: Vec<String>,
 }
 
-/// Learns a run through the engine and asks for the same task again.
+/// Learns a run through the engine, and again as another run, and asks for the same task once more.
 pub async fn learn(task: &UserTask, calls: &[Call], verdict: Option<Verdict>) -> Result<Learned, BoxError> {
     let memory = LearnKit::builder().store(Store::of(MemoryStore::new())).build().await?;
-    let session = memory.session(Task::new(&task.text), SessionOptions::default())?;
-    session.decide(&View::default()).await;
-    for call in calls {
-        let read_only = call.reads().then_some(true);
-        let annotations = ToolAnnotations { read_only, ..ToolAnnotations::default() };
-        let draft = CallDraft::new(&call.tool, call.arguments.clone()).with_annotations(annotations);
-        session.tracker().begin(draft).finish(call.output.as_str().into(), Some(true));
+    // Twice, so that what a second run settles is settled.
+    for _ in 0..2 {
+        let session = memory.session(Task::new(&task.text), SessionOptions::default())?;
+        session.decide(&View::default()).await;
+        for call in calls {
+            let read_only = call.reads().then_some(true);
+            let annotations = ToolAnnotations { read_only, ..ToolAnnotations::default() };
+            let draft = CallDraft::new(&call.tool, call.arguments.clone()).with_annotations(annotations);
+            session.tracker().begin(draft).finish(call.output.as_str().into(), Some(true));
+        }
+        let answer = if task.answer.is_empty() { "Done." } else { &task.answer };
+        session.finish(&Outcome::answered(answer).with_verdict(verdict)).await;
     }
-    let answer = if task.answer.is_empty() { "Done." } else { &task.answer };
-    session.finish(&Outcome::answered(answer).with_verdict(verdict)).await;
     let all = ScanRequest { filter: memory.every_record(), after: None, limit: 100 };
     let records = memory.scan(&all).await?.items;
     let procedures = records.iter().filter_map(Record::procedure);

@@ -109,6 +109,9 @@ fn show_procedure(procedure: &Procedure, out: &mut Output<'_>) -> Outcome<()> {
         let (call, tool) = (dropped.call + 1, &dropped.tool);
         out.line(text::line(&format!("left out call {call}, {tool}: {}", dropped.reason)))?;
     }
+    for reason in &procedure.unsettled {
+        out.line(text::line(&format!("may only guide until another run has made the same calls: {reason}")))?;
+    }
     for reason in &procedure.guide_only {
         out.line(text::line(&format!("may only guide: {reason}")))?;
     }

@@ -8,7 +8,10 @@ use proptest::prelude::*;
 fn skill() -> Record {
     let mut record = fixtures::skill("skl_1", "ping the host", "ping", "{}").unwrap();
     if let Content::Skill(skill) = &mut record.content {
-        skill.procedure.iter_mut().for_each(|procedure| procedure.guide_only.clear());
+        skill.procedure.iter_mut().for_each(|procedure| {
+            procedure.guide_only.clear();
+            procedure.unsettled.clear();
+        });
     }
     record
 }

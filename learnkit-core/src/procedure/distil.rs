@@ -74,6 +74,7 @@ struct Draft<'a> {
     kept: Vec<Kept<'a>>,
     dropped: Vec<Dropped>,
     guide_only: Vec<String>,
+    unsettled: Vec<String>,
     withheld: Vec<Withheld>,
 }
 
@@ -133,7 +134,8 @@ impl<'a> Draft<'a> {
         let given = Given::of(std::iter::once(source.task.text()).chain(parameters));
         let (kept, dropped, guide_only) = (Vec::new(), Vec::new(), Vec::new());
         let answer_words = Words::of(source.answer.unwrap_or_default());
-        let mut draft = Self { source, secrets, given, answer_words, kept, dropped, guide_only, withheld: Vec::new() };
+        let (unsettled, withheld) = (Vec::new(), Vec::new());
+        let mut draft = Self { source, secrets, given, answer_words, kept, dropped, guide_only, unsettled, withheld };
         let mut results = Results::default();
         let mut left_out = Results::default();
         for (index, (call, reading)) in source.calls.iter().zip(readings).enumerate() {
@@ -266,6 +268,7 @@ impl<'a> Draft<'a> {
             answer,
             dropped: self.dropped,
             guide_only: self.guide_only,
+            unsettled: self.unsettled,
             withheld: self.withheld,
             source_run: self.source.run.clone(),
             version: 1,
@@ -287,6 +290,7 @@ impl<'a> Draft<'a> {
         let observed = Observed { given: &self.given, run, calls, readings, dropped: &self.dropped, earlier_turns };
         let found = poison::examine(&observed);
         self.guide_only.extend(found.reasons);
+        self.unsettled = found.unsettled;
         self.withheld = found.withheld;
     }
 

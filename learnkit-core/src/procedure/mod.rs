@@ -67,6 +67,9 @@ pub struct Procedure {
     /// Why it may only guide; empty when it may replay.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub guide_only: Vec<String>,
+    /// Why it only guides until another planned run has made the same calls.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unsettled: Vec<String>,
     /// What only free text in a result gave: no planner is shown it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub withheld: Vec<Withheld>,
@@ -129,7 +132,7 @@ impl Procedure {
 
     /// Whether it may replay as far as the procedure itself goes.
     pub fn may_replay(&self) -> bool {
-        self.guide_only.is_empty()
+        self.guide_only.is_empty() && self.unsettled.is_empty()
     }
 
     /// The steps as they decide identity: tools and arguments, with slots for what is taken anew.
@@ -141,6 +144,10 @@ impl Procedure {
     /// only guides, until it is learned anew.
     pub(crate) fn confirm(&mut self, older: &Self) {
         self.version = older.version + 1;
+        // What two runs sent was not made for one of them.
+        if self.source_run != older.source_run && self.signature() == older.signature() {
+            self.unsettled.clear();
+        }
         // A run that did not see its tools says nothing about them, so what was seen before counts on.
         for (tool, contract) in &older.contracts {
             self.contracts.entry(tool.clone()).or_insert_with(|| contract.clone());
@@ -156,7 +163,7 @@ impl Procedure {
     pub(crate) fn each_text(&mut self, visit: &impl Fn(&mut String)) {
         visit(&mut self.trigger);
         self.answer.iter_mut().for_each(visit);
-        self.guide_only.iter_mut().for_each(visit);
+        self.guide_only.iter_mut().chain(&mut self.unsettled).for_each(visit);
         self.contracts.values_mut().for_each(|contract| contract.each_text(visit));
         for step in &mut self.steps {
             step.arguments.each_text(visit);

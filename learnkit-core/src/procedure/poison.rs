@@ -41,6 +41,8 @@ pub(super) struct Observed<'a> {
 pub(super) struct Findings {
     /// Why it may only guide. The reasons name steps, tools and arguments, and never what a tool said.
     pub(super) reasons: Vec<String>,
+    /// Why it may only guide until another run has made the same calls.
+    pub(super) unsettled: Vec<String>,
     /// What no planner is shown.
     pub(super) withheld: Vec<Withheld>,
 }
@@ -136,7 +138,7 @@ impl Judge<'_> {
         if !self.observed.earlier_turns {
             let faults = unfit::faults(made.call, &made.arguments, self.observed.run, &self.sources);
             let faults = faults.into_iter().map(|(pointer, fault)| format!("argument `{pointer}` of {title} {fault}"));
-            self.found.reasons.extend(faults);
+            self.found.unsettled.extend(faults);
         }
         let poison = self.poison(made, &title);
         let index = made.step.unwrap_or_default().saturating_sub(1);

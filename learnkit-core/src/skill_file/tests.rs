@@ -68,6 +68,7 @@ fn procedural(task: &str, steps: Vec<Step>) -> Skill {
         answer: Some("the words of an answer".to_owned()),
         dropped: Vec::new(),
         guide_only: Vec::new(),
+        unsettled: Vec::new(),
         withheld: Vec::new(),
         source_run: RunId::new("run_1").unwrap(),
         version: 1,

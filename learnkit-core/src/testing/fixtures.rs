@@ -117,6 +117,7 @@ pub fn procedure(trigger: &str, tool: &str, arguments: &str) -> Procedure {
         answer: Some("3 rows".to_owned()),
         dropped: vec![Dropped { call: 0, tool: "search".to_owned(), reason: "it failed".to_owned() }],
         guide_only: vec!["a call failed that may have changed something".to_owned()],
+        unsettled: vec!["an id that nothing recorded gave".to_owned()],
         withheld: Vec::new(),
         source_run: RunId::derived(&["source"]),
         version: 2,

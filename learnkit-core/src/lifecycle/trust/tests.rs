@@ -18,6 +18,7 @@ fn record(effects: &[EffectClass]) -> Record {
     };
     procedure.steps = effects.iter().enumerate().map(step).collect();
     procedure.guide_only.clear();
+    procedure.unsettled.clear();
     record
 }
 
