@@ -2,6 +2,7 @@
 //!
 //! Every number is from `semantics.md` §8. Nothing else in LearnKit moves a status or confidence.
 
+mod blame;
 mod trust;
 
 use jiff::{SignedDuration, Timestamp};
@@ -11,6 +12,7 @@ use crate::config::ReplayTrust;
 use crate::record::{Confidence, Kind, Record, RecordId, Status, Trust};
 use crate::{Error, Result};
 
+pub(crate) use blame::blame;
 pub use trust::WorldCheck;
 pub(crate) use trust::{confirms, does_the_same};
 
@@ -42,6 +44,8 @@ pub enum Event {
     Helped,
     /// It was used and the run failed.
     Harmed,
+    /// It guided a run of another task, which did nothing else and failed.
+    Misguided,
     /// A replay of it stopped before the end.
     ReplayStopped {
         /// Why.
@@ -77,6 +81,7 @@ pub fn apply(record: &mut Record, event: &Event, at: Timestamp) -> String {
         }
         Event::Helped => helped(record, at),
         Event::Harmed => harmed(record),
+        Event::Misguided => misguided(record),
         Event::ReplayStopped { reason, at_fault } => replay_stopped(record, reason, *at_fault),
         Event::ReportedSuccess => reported_success(record, at),
         Event::ReportedFailure => reported_failure(record),
@@ -172,6 +177,20 @@ fn harmed(record: &mut Record) -> String {
     record.confidence = record.confidence.lowered(HARMED_STEP);
     rate(record);
     sink(record).unwrap_or_else(|| "used, and the run failed".to_owned())
+}
+
+/// The failure of another task says nothing about the own one, for which a verdict stands: such a record is
+/// shown with less confidence, but replays as before.
+fn misguided(record: &mut Record) -> String {
+    if record.trust < Trust::Verified {
+        return harmed(record);
+    }
+    record.usage.reuse_count += 1;
+    if record.confidence > Confidence::FLOOR {
+        let lowered = record.confidence.lowered(HARMED_STEP);
+        record.confidence = if lowered < Confidence::FLOOR { Confidence::FLOOR } else { lowered };
+    }
+    "guided another task, whose run failed; the verdict on its own task stands".to_owned()
 }
 
 fn replay_stopped(record: &mut Record, reason: &str, at_fault: bool) -> String {

@@ -7,7 +7,7 @@ use learnkit::lifecycle::{Event, apply, may_replay};
 use learnkit::record::{Content, Kind, Record, RecordId, Status, Trust};
 use learnkit::run::Mode;
 use learnkit_core::testing::fixtures;
-use learnkit_tests::{Script, World, fact, memory, nobody, of_kind, run, run_once, skills, stored_text};
+use learnkit_tests::{Script, World, begin, fact, memory, nobody, of_kind, run, run_once, skills, stored_text};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -189,4 +189,51 @@ async fn c8_a_success_undoes_stale_however_much_confidence_time_took() {
     run(&memory, "ping", &world, &script()).await.unwrap();
     memory.maintain_memory(1, 0.02, 24.0).await.unwrap();
     assert!(run(&memory, "ping", &world, &nobody()).await.unwrap().replayed);
+}
+
+/// A task whose procedure is `look`, then four failed runs of other tasks that it guides; these make `calls`.
+async fn after_failed_others(is_verified: bool, calls: &[&str]) -> (Record, bool) {
+    let (memory, _) = memory().await;
+    let world = World::new([("look", json!({"seats": 3})), ("book", json!("booked"))]);
+    let first = run(&memory, "Look at the flight to Rome", &world, &Script::new([("look", json!({}))], "3")).await;
+    if is_verified {
+        memory.report_success(&first.unwrap().run_id).await.unwrap();
+    }
+    for city in ["Oslo", "Bern", "Kiev", "Lima"] {
+        let session = begin(&memory, &format!("Look at the flight to {city}")).await;
+        calls.iter().for_each(|tool| drop(session.tracker().record(*tool, json!({}), "done")));
+        session.finish(&Outcome::failed("no seat was booked")).await;
+    }
+    let replayed = run(&memory, "Look at the flight to Rome", &world, &nobody()).await.unwrap().replayed;
+    (skills(&memory).await.remove(0), replayed)
+}
+
+#[tokio::test]
+async fn failed_runs_of_other_tasks_do_not_stop_an_exact_replay() {
+    // The first calls of many tasks: nobody is charged.
+    let (record, replayed) = after_failed_others(false, &["look", "book"]).await;
+    assert_eq!((record.usage.harm, replayed), (0, true));
+    // All of it and nothing else, but a verdict stands for it: confidence alone pays.
+    let (record, replayed) = after_failed_others(true, &["look"]).await;
+    assert_eq!((record.usage.harm, replayed), (0, true));
+    assert_eq!((record.trust, record.status), (Trust::Verified, Status::Probation));
+    assert!(record.confidence.get() < 0.75, "{:?}", record.confidence);
+    // All of it and nothing else, and nobody stands for it.
+    let (record, replayed) = after_failed_others(false, &["look"]).await;
+    assert!(record.usage.harm > 0 && !replayed, "{}: {}", record.status, record.status_reason);
+}
+
+#[tokio::test]
+async fn a_failure_that_is_reported_later_charges_other_tasks_by_the_same_rule() {
+    for (calls, confidence) in [(vec!["look", "book"], 0.77), (vec!["look"], 0.72)] {
+        let (memory, _) = memory().await;
+        run_once(&memory, "Look at the flight to Rome", "look", &Outcome::answered("3")).await;
+        let id = skills(&memory).await.remove(0).id;
+        let session = begin(&memory, "Look at the flight to Oslo").await;
+        calls.iter().for_each(|tool| drop(session.tracker().record(*tool, json!({}), "done")));
+        let later = session.finish(&Outcome::answered("3")).await;
+        memory.report_failure(&later.run_id).await.unwrap();
+        let record = memory.record(&id).await.unwrap();
+        assert_eq!((record.usage.help, record.confidence.get()), (1, confidence), "{calls:?}");
+    }
 }

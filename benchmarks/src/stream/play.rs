@@ -58,7 +58,7 @@ pub(crate) const SETTINGS: [Setting; 10] = [
     setting("verified", ReplayTrust::Verified, Reports::Verdicts),
     setting("careful_reported", ReplayTrust::Careful, Reports::Verdicts),
     setting("tool_outcome_reported", ReplayTrust::ToolOutcome, Reports::Verdicts),
-    Setting { effects: Effects::Approved, ..setting("careful_approval", ReplayTrust::Careful, Reports::Nothing) },
+    Setting { effects: Effects::Approved, ..setting("careful_reads", ReplayTrust::Careful, Reports::Nothing) },
     setting("careful", ReplayTrust::Careful, Reports::Nothing),
     setting("tool_outcome", ReplayTrust::ToolOutcome, Reports::Nothing),
     setting("careful_failures_50", ReplayTrust::Careful, Reports::Failures(0.5)),

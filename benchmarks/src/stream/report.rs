@@ -11,6 +11,9 @@ use super::{Comparison, Measured, Reports, SETTINGS};
 
 /// Calls saved may fall short of the oracle by so many points.
 const ORACLE_POINTS: f64 = 1.0;
+/// How a user gets the setting `careful_reads`.
+const READS: &str = "`careful_reads` is `replay_trust = \"careful\"` where every tool that writes is declared `requires_approval` \
+                     and no approval hook is given: procedures that only read replay, the others guide";
 /// So many tasks with wrong replays are named for people; programs get all.
 const BLAMED: usize = 12;
 
@@ -20,9 +23,9 @@ pub(crate) fn print(world: &World<'_>, measured: &Measured, as_json: bool) {
     println!("{}", recorded_line(world));
     println!("\n{}", summaries("setting", &measured.settings));
     println!("\ngates without LearnKit, first admitted run replayed for ever\n{}", summaries("gate", &measured.gates));
-    println!("\ncurves: calls saved % / wrong per 100 runs, by share of runs that skip memory");
-    println!("{}", curves(measured.curves.iter().chain(&measured.gate_curves)));
-    println!("\nat the same calls saved\n{}", comparisons(&measured.comparisons));
+    println!("\nboth curves: calls saved % / wrong per 100 runs, by share of runs that skip memory");
+    println!("{}", curves(&measured.curves, &measured.gate_curves));
+    println!("\nboth curves at the same calls saved: wrong per 100 runs\n{}", comparisons(&measured.comparisons));
     println!("\n{}", verdicts(measured));
     println!("\nwhose replays were wrong, by task, most first\n{}", blamed(&measured.settings));
     print_refusals(measured);
@@ -97,20 +100,21 @@ fn figure(figure: &Figure, digits: usize) -> String {
     format!("{:.digits$} ({low:.digits$}–{high:.digits$})", figure.mean)
 }
 
-fn curves<'c>(curves: impl Iterator<Item = &'c Curve>) -> Table {
+fn curves(learnkit: &[Curve], gates: &[Curve]) -> Table {
     let mut table = Table::new();
-    table.set_header(["", "points"]);
-    for curve in curves {
+    table.set_header(["curve of", "", "points"]);
+    let all = learnkit.iter().map(|curve| ("LearnKit", curve)).chain(gates.iter().map(|curve| ("gate", curve)));
+    for (whose, curve) in all {
         let points = curve.points().iter().rev();
         let points = points.map(|point| format!("{:.2}: {:.1}/{:.1}", point.holdout, point.saved, point.wrong));
-        table.add_row([curve.name.to_owned(), points.collect::<Vec<_>>().join("  ")]);
+        table.add_row([whose.to_owned(), curve.name.to_owned(), points.collect::<Vec<_>>().join("  ")]);
     }
     table
 }
 
 fn comparisons(comparisons: &[Comparison]) -> Table {
     let mut table = Table::new();
-    table.set_header(["LearnKit", "gate", "calls saved %", "wrong LearnKit", "wrong gate", "fewer"]);
+    table.set_header(["LearnKit", "gate", "calls saved %", "wrong LearnKit", "wrong gate", "LearnKit has fewer"]);
     for comparison in comparisons {
         table.add_row([
             comparison.setting.to_owned(),
@@ -118,27 +122,29 @@ fn comparisons(comparisons: &[Comparison]) -> Table {
             format!("{:.1}", comparison.saved),
             format!("{:.2}", comparison.learnkit_wrong),
             format!("{:.2}", comparison.gate_wrong),
-            match (comparison.is_fewer(), comparison.is_clean()) {
-                (true, _) => "yes",
-                (false, true) => "both none",
-                (false, false) => "no",
-            }
-            .to_owned(),
+            ending(comparison),
         ]);
     }
     table
+}
+
+fn ending(comparison: &Comparison) -> String {
+    if comparison.is_clean() {
+        return "both none".to_owned();
+    }
+    let less = comparison.gate_wrong - comparison.learnkit_wrong;
+    if comparison.is_fewer() { format!("yes, by {less:.2}") } else { format!("NO, loses by {:.2}", -less) }
 }
 
 /// What has to hold.
 struct Held {
     /// Wrong replays where true verdicts are reported and needed.
     wrong: u32,
-    /// Points that `verified` saves less than the oracle.
+    /// Points that these settings save less than the oracle.
     behind_oracle: f64,
-    /// The setting with tool outcomes only that has fewer wrong replays than the most gates.
-    best: &'static str,
-    /// The gates that it does not beat.
-    unbeaten: Vec<&'static str>,
+    careful_behind_oracle: f64,
+    /// Of the settings that know tool outcomes only: the gates that each does not beat.
+    losses: Vec<(&'static str, Vec<&'static str>)>,
 }
 
 impl Held {
@@ -150,21 +156,27 @@ impl Held {
             own.filter(|comparison| !comparison.is_fewer()).map(|comparison| comparison.gate).collect()
         };
         let told_nothing = SETTINGS.iter().filter(|setting| setting.reports == Reports::Nothing);
-        let best = told_nothing.map(|setting| setting.name).min_by_key(|name| unbeaten(name).len());
-        let best = best.unwrap_or("careful");
         Self {
             wrong: find("verified").map_or(u32::MAX, |summary| summary.sum.wrong()),
             behind_oracle: saved("oracle") - saved("verified"),
-            best,
-            unbeaten: unbeaten(best),
+            careful_behind_oracle: saved("oracle") - saved("careful_reported"),
+            losses: told_nothing.map(|setting| (setting.name, unbeaten(setting.name))).collect(),
         }
     }
 
+    /// The settings that beat every gate.
+    fn winners(&self) -> Vec<&'static str> {
+        self.losses.iter().filter(|(_, gates)| gates.is_empty()).map(|(setting, _)| *setting).collect()
+    }
+
     fn as_json(&self) -> Value {
+        let losses: Map<String, Value> =
+            self.losses.iter().map(|(setting, gates)| ((*setting).to_owned(), json!(gates))).collect();
         json!({
             "verified_wrong": self.wrong, "verified_points_behind_oracle": self.behind_oracle,
             "verified_holds": self.wrong == 0 && self.behind_oracle <= ORACLE_POINTS,
-            "best_tool_outcome_setting": self.best, "gates_not_beaten": self.unbeaten,
+            "careful_reported_points_behind_oracle": self.careful_behind_oracle,
+            "beat_every_gate": self.winners(), "gates_not_beaten": losses,
         })
     }
 }
@@ -172,15 +184,21 @@ impl Held {
 fn verdicts(measured: &Measured) -> String {
     let held = Held::of(measured);
     let yes = |holds: bool| if holds { "yes" } else { "NO" };
-    let gates = if held.unbeaten.is_empty() { "none".to_owned() } else { held.unbeaten.join(", ") };
+    let winners = held.winners();
+    let winners = if winners.is_empty() { "none".to_owned() } else { winners.join(", ") };
+    let losses = held.losses.iter().filter(|(_, gates)| !gates.is_empty());
+    let losses: Vec<String> = losses.map(|(setting, gates)| format!("\n  {setting}: {}", gates.join(", "))).collect();
     format!(
-        "true verdicts reported: {} wrong ({}), {:.2} points behind the oracle ({})\n\
-         tool outcomes only, best setting `{}`: gates with no more wrong replays at the same calls saved: {gates}",
+        "true verdicts reported: {} wrong ({}), {:.2} points behind the oracle ({}); careful with the same reports: {:.2} points\n\
+         tool outcomes only, fewer wrong replays than every gate at the same calls saved: {winners}\n\
+         {READS}\n\
+         gates that a setting does not beat:{}",
         held.wrong,
         yes(held.wrong == 0),
         held.behind_oracle,
         yes(held.behind_oracle <= ORACLE_POINTS),
-        held.best,
+        held.careful_behind_oracle,
+        losses.concat(),
     )
 }
 

@@ -10,7 +10,7 @@ use super::library::trace_id;
 use super::session::State;
 use super::{LearnKit, RunReport};
 use crate::backend::{Committed, MakeBatch};
-use crate::lifecycle::{Event, does_the_same};
+use crate::lifecycle::{Event, blame, does_the_same};
 use crate::procedure::{Distilled, Procedure, Source, distil_read};
 use crate::record::{
     AgentName, Confidence, Content, Failure, Origin, Provenance, Record, RecordId, RunId, Skill, TaskLink, Trace, Trust,
@@ -211,10 +211,10 @@ impl<'a> Lesson<'a> {
             if self.procedure.is_none() {
                 self.run.warnings.push("nothing captured: no call is left to keep".to_owned());
             }
-            self.credit_followed(&Event::Helped);
+            self.credit_followed();
         } else if self.fails() {
             self.refuted = if self.run.gate.source.is_verdict() { self.distilled() } else { None };
-            self.credit_followed(&Event::Harmed);
+            self.credit_followed();
             self.failure = Some(self.describe_failure());
         }
     }
@@ -302,9 +302,9 @@ impl<'a> Lesson<'a> {
         self.ended.state.replay.as_ref().is_some_and(|(_, replay)| replay.done_count() > 0)
     }
 
-    /// Credits only records that the run followed: their tools are a prefix of the run's. What a
+    /// Credits or blames only records that the run followed: their tools are a prefix of the run's. What a
     /// replay planned was not chosen because of a playbook, so it credits nobody else.
-    fn credit_followed(&mut self, event: &Event) {
+    fn credit_followed(&mut self) {
         if self.ended.state.replay.is_some() {
             return;
         }
@@ -313,13 +313,18 @@ impl<'a> Lesson<'a> {
         // What this run teaches anew, or refutes, is not counted a second time.
         let own =
             self.procedure.as_ref().or(self.refuted.as_ref()).map(|procedure| skill_id(&self.run.task, procedure));
+        let passes = self.passes();
         let guidance = &self.ended.state.guidance;
         for scored in guidance.records.iter().filter(|scored| guidance.playbook.records.contains(&scored.item.id)) {
-            let Some(procedure) = scored.item.procedure() else { continue };
-            let tools = procedure.tools();
-            if own.as_ref() != Some(&scored.item.id) && !tools.is_empty() && productive.starts_with(&tools) {
-                self.run.used.push(scored.item.id.clone());
-                self.events.push((scored.item.id.clone(), event.clone()));
+            let record = &scored.item;
+            let tools = record.procedure().map(Procedure::tools).unwrap_or_default();
+            if own.as_ref() == Some(&record.id) || tools.is_empty() || !productive.starts_with(&tools) {
+                continue;
+            }
+            let event = if passes { Some(Event::Helped) } else { blame(record, &self.run.task.key, &productive) };
+            if let Some(event) = event {
+                self.run.used.push(record.id.clone());
+                self.events.push((record.id.clone(), event));
             }
         }
     }

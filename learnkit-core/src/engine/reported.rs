@@ -2,7 +2,7 @@
 
 use super::LearnKit;
 use super::changes::refutation;
-use crate::lifecycle::Event;
+use crate::lifecycle::{Event, blame};
 use crate::record::{Kind, Record, RecordId, RunId, Trust};
 use crate::run::{LearnedNote, StoredRun, Verdict};
 use crate::{ErrorKind, Result};
@@ -35,6 +35,7 @@ impl LearnKit {
         let mut notes = Vec::new();
         let mut events = events(&run, verdict);
         if verdict == Verdict::Failure {
+            self.add_followed(&run, &mut events).await?;
             self.add_siblings(&run, &mut events).await?;
         }
         for (record, event) in events {
@@ -56,6 +57,24 @@ impl LearnKit {
         Ok(notes)
     }
 
+    /// What guided the run is charged as far as the failure speaks against it.
+    async fn add_followed(&self, run: &StoredRun, events: &mut Vec<(RecordId, Event)>) -> Result<()> {
+        let own = own(run);
+        let worked = run.calls.iter().filter(|call| call.parent.is_none() && call.status.is_ok());
+        let productive: Vec<&str> = worked.map(|call| call.tool.as_str()).collect();
+        let mut followed: Vec<&RecordId> = run.used.iter().filter(|id| !own.contains(id)).collect();
+        followed.dedup();
+        for id in followed {
+            let record = match self.record(id).await {
+                Ok(record) => record,
+                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                Err(error) => return Err(error),
+            };
+            events.extend(blame(&record, &run.task.key, &productive).map(|event| (record.id, event)));
+        }
+        Ok(())
+    }
+
     /// What did the same as a procedure that is reported as a failure goes the same way.
     async fn add_siblings(&self, run: &StoredRun, events: &mut Vec<(RecordId, Event)>) -> Result<()> {
         let own: Vec<RecordId> = own(run);
@@ -72,16 +91,10 @@ impl LearnKit {
     }
 }
 
-/// What a report means for the records of a run.
+/// What a report means for what the run replayed or taught.
 fn events(run: &StoredRun, verdict: Verdict) -> Vec<(RecordId, Event)> {
-    let own = own(run);
-    if verdict == Verdict::Success {
-        return own.into_iter().map(|id| (id, Event::ReportedSuccess)).collect();
-    }
-    let mut followed: Vec<RecordId> = run.used.iter().filter(|id| !own.contains(id)).cloned().collect();
-    followed.dedup();
-    let own = own.into_iter().map(|id| (id, Event::ReportedFailure));
-    own.chain(followed.into_iter().map(|id| (id, Event::Harmed))).collect()
+    let event = if verdict == Verdict::Success { Event::ReportedSuccess } else { Event::ReportedFailure };
+    own(run).into_iter().map(|id| (id, event.clone())).collect()
 }
 
 /// The procedure that a run replayed or taught.

@@ -142,6 +142,52 @@ fn trust_rises_by_confirmation_and_reports_and_falls_with_a_failure_or_other_cal
     assert_eq!(record.status, Status::Retired);
 }
 
+#[test]
+fn a_failed_run_of_another_task_costs_a_verified_record_no_status_and_no_replay() {
+    let trusted = |trust, confidence| {
+        let mut record = skill();
+        record.trust = trust;
+        record.confidence = Confidence::new(confidence).unwrap();
+        record
+    };
+    // Trust, failed runs of other tasks, then confidence, harms, status.
+    let expected = [
+        (Trust::Verified, 1, 0.70, 0, Status::Active),
+        (Trust::Verified, 9, 0.30, 0, Status::Active),
+        (Trust::Verified, 40, 0.30, 0, Status::Active),
+        (Trust::Confirmed, 1, 0.70, 1, Status::Active),
+        (Trust::Confirmed, 3, 0.60, 3, Status::Harmful),
+        (Trust::Unverified, 4, 0.55, 4, Status::Retired),
+    ];
+    for (trust, times, confidence, harm, status) in expected {
+        let mut record = trusted(trust, 0.75);
+        happen(&mut record, &vec![Event::Misguided; times]);
+        assert!((record.confidence.get() - confidence).abs() < 1e-9, "{trust}, {times}: {record:?}");
+        assert_eq!((record.usage.harm, record.status), (harm, status), "{trust}, {times}");
+        assert_eq!(may_replay(&record, ReplayTrust::ToolOutcome, at(1)).is_ok(), status == Status::Active);
+    }
+    // What is below the floor already is not lifted to it.
+    let mut record = trusted(Trust::Verified, 0.2);
+    happen(&mut record, &[Event::Misguided]);
+    assert_eq!(record.confidence, Confidence::new(0.2).unwrap());
+}
+
+#[test]
+fn only_the_own_task_or_a_run_that_did_nothing_else_blames_a_record() {
+    let own = fixtures::skill("skl_1", "ping the host", "ping", "{}").unwrap();
+    let other = fixtures::skill("skl_2", "watch the host", "ping", "{}").unwrap();
+    let (own_key, other_key) = (own.task.clone().unwrap().key, other.task.unwrap().key);
+    let expected = [
+        (&own_key, vec!["ping"], Some(Event::Harmed)),
+        (&own_key, vec!["ping", "mail"], Some(Event::Harmed)),
+        (&other_key, vec!["ping"], Some(Event::Misguided)),
+        (&other_key, vec!["ping", "mail"], None),
+    ];
+    for (key, productive, event) in expected {
+        assert_eq!(blame(&own, key, &productive), event, "{productive:?}");
+    }
+}
+
 fn any_event() -> impl Strategy<Value = Event> {
     prop_oneof![
         Just(Event::PlannedAgain(Trust::Unverified)),
@@ -151,6 +197,7 @@ fn any_event() -> impl Strategy<Value = Event> {
         Just(Event::Replayed),
         Just(Event::Helped),
         Just(Event::Harmed),
+        Just(Event::Misguided),
         any::<bool>().prop_map(|at_fault| Event::ReplayStopped { reason: "x".into(), at_fault }),
         Just(Event::ReportedFailure),
     ]

@@ -10,6 +10,9 @@ use crate::Task;
 use crate::json::Json;
 use crate::run::Arguments;
 
+/// A text of so many words is prose; a date with a time of day and a zone has three.
+const PROSE_WORDS: usize = 4;
+
 /// What the arguments of a call took from earlier results.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Taken {
@@ -47,7 +50,7 @@ impl Look<'_> {
     /// The slot of an argument that is, to the letter, an opaque value of earlier results. None where the
     /// value was chosen from several, or is spelt in another way: such an argument is guarded.
     pub(super) fn slot(&self, pointer: &str, text: &str, usable: &dyn Fn(usize) -> bool) -> Option<Slot> {
-        if !is_opaque_text(text) {
+        if !is_opaque_text(text) || is_prose(text) {
             return None;
         }
         let found: Vec<_> = self.found(text).into_iter().filter(|found| usable(found.step)).collect();
@@ -87,6 +90,11 @@ impl Look<'_> {
             vec![candidate(None)]
         }
     }
+}
+
+/// Whether a text is written for people: what else it says next time, nobody has agreed to send.
+fn is_prose(text: &str) -> bool {
+    text.split_whitespace().count() >= PROSE_WORDS
 }
 
 /// The slots of a call's arguments that take declared parameters, and are made of nothing else.
