@@ -63,6 +63,7 @@ pub fn procedure(n: usize, calls: &[ToolCall]) -> Result<Procedure, BoxError> {
         answer: Some("The report is on its way."),
         run: &RunId::derived(&[&n.to_string()]),
         stored_result_bytes: STORED_RESULT_BYTES,
+        today: None,
     };
     match distil(&source) {
         Distilled::Procedure(procedure) => Ok(*procedure),

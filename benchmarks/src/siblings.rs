@@ -140,6 +140,7 @@ fn procedure(row: &Row) -> Result<Procedure, BoxError> {
         answer: None,
         run: &RunId::derived(&[&row.text]),
         stored_result_bytes: STORED_RESULT_BYTES,
+        today: None,
     };
     match distil(&source) {
         Distilled::Procedure(procedure) => Ok(*procedure),

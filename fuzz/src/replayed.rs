@@ -1,12 +1,14 @@
-//! The target `replay`: a checked replay in a changed world never panics, and never sends an opaque value
-//! that an earlier result gave once and none gives now.
+//! The target `replay`: a checked replay in a changed world never panics, and sends no opaque value but what the
+//! task says now, a result gives now, or the recorded run made of nothing that changed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use learnkit_core::Json;
+use jiff::Span;
+use jiff::civil::Date;
 use learnkit_core::procedure::{Distilled, Procedure, is_opaque};
-use learnkit_core::run::ToolOutput;
-use learnkit_core::testing::checked_replay;
+use learnkit_core::run::{Arguments, ToolOutput};
+use learnkit_core::testing::{AskedAgain, checked_replay, follows};
+use learnkit_core::{Json, Task};
 
 use super::Script;
 
@@ -17,9 +19,9 @@ pub fn replay(text: &str) {
         replay_any(procedure, text);
     }
     let script = Script::parse(text);
-    let Distilled::Procedure(procedure) = script.distil() else { return };
-    if procedure.may_replay() {
-        check(&script, *procedure);
+    let (Distilled::Procedure(procedure), Some(task)) = (script.distil(), script.task_again()) else { return };
+    if procedure.may_replay() && follows(&procedure, &task).is_ok() {
+        check(&script, &task, *procedure);
     }
 }
 
@@ -27,7 +29,8 @@ fn replay_any(procedure: Procedure, text: &str) {
     let now: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("now ")).collect();
     let steps = procedure.steps.len();
     let mut made = BTreeSet::new();
-    checked_replay(procedure, |call| {
+    let asked = AskedAgain { parameters: procedure.parameters.clone(), today: Script::day_again() };
+    checked_replay(procedure, asked, |call| {
         assert!(call.step < steps && made.insert(call.step), "step {} is planned twice or is none", call.step);
         ToolOutput::text(*now.get(made.len() - 1).unwrap_or(&""))
     });
@@ -39,27 +42,71 @@ fn values(result: &str) -> Vec<Json> {
     json.leaves().into_iter().map(|leaf| leaf.value).collect()
 }
 
-pub(crate) fn check(script: &Script, procedure: Procedure) {
+/// Replays a procedure for a task, and looks at every value that is sent.
+pub(crate) fn check(script: &Script, task: &Task, procedure: Procedure) {
     let kept: Vec<usize> =
         (0..script.calls.len()).filter(|at| procedure.dropped.iter().all(|dropped| dropped.call != *at)).collect();
     let then: Vec<&str> = kept.iter().map(|at| script.calls[*at].output.as_text()).collect();
     let groups: Vec<Option<u32>> = procedure.steps.iter().map(|step| step.group).collect();
+    let recorded: Vec<BTreeMap<String, Json>> = kept.iter().map(|at| arguments(&script.calls[*at].arguments)).collect();
+    let stale = stale_parameters(&procedure, task);
+    let asked = AskedAgain { parameters: task.parameters().clone(), today: Script::day_again() };
     let mut now: Vec<Option<&str>> = vec![None; then.len()];
     let mut made = 0;
-    checked_replay(procedure, |call| {
+    checked_replay(procedure, asked, |call| {
         let earlier = |at: &usize| *at < call.step && (call.group.is_none() || groups[*at] != call.group);
-        for value in call.arguments.json().into_iter().flat_map(|json| json.leaves()).map(|leaf| leaf.value) {
+        for (pointer, value) in arguments(&call.arguments) {
             let was_given = (0..call.step).filter(earlier).any(|at| values(then[at]).contains(&value));
-            if was_given && is_opaque(&value) && !says(&script.task, &value) {
-                let is_given = now.iter().flatten().any(|result| says(result, &value));
-                assert!(is_given, "`{}` is sent `{}`, which no result gives now", call.tool, value.to_text());
+            let is_given_now = || says(task.text(), &value) || now.iter().flatten().any(|result| says(result, &value));
+            if !is_opaque(&value) || is_given_now() {
+                continue;
             }
+            let (tool, shown) = (&call.tool, value.to_text());
+            assert!(!was_given, "`{tool}` is sent `{shown}`, which no result gives now");
+            let old = value.scalar_text().is_some_and(|text| stale.contains(text));
+            assert!(!old, "`{tool}` is sent `{shown}`, the value that a parameter had");
+            let of_the_run = recorded[call.step].get(&pointer);
+            let is_explained = of_the_run.is_some_and(|recorded| {
+                *recorded == value || is_later(recorded, &value) || is_refilled(recorded, &value, script, task)
+            });
+            assert!(is_explained, "`{tool}` is sent `{shown}`, which neither the run nor the task nor a result gives");
         }
         let result = script.now.get(made).map_or(then[call.step], String::as_str);
         now[call.step] = Some(result);
         made += 1;
         ToolOutput::text(result)
     });
+}
+
+/// The leaves of arguments by their pointers.
+fn arguments(arguments: &Arguments) -> BTreeMap<String, Json> {
+    let leaves = arguments.json().map(|json| json.leaves()).unwrap_or_default();
+    leaves.into_iter().map(|leaf| (leaf.pointer, leaf.value)).collect()
+}
+
+/// The values of parameters that are others now, apart from those that the words of the task say anyway.
+fn stale_parameters(procedure: &Procedure, task: &Task) -> BTreeSet<String> {
+    let is_other = |(name, value): &(&String, &String)| task.parameters().get(*name) != Some(*value);
+    procedure.parameters.iter().filter(is_other).map(|(_, value)| value.clone()).collect()
+}
+
+/// Whether a text is a recorded one with the date of the replay.
+fn is_later(recorded: &Json, value: &Json) -> bool {
+    let date = |json: &Json| {
+        let (date, time) = json.scalar_text()?.split_at_checked(10)?;
+        Some((date.parse::<Date>().ok()?, time.to_owned()))
+    };
+    let (Some((then, time)), Some((now, same))) = (date(recorded), date(value)) else { return false };
+    time == same && then.checked_add(Span::new().days(Script::DAYS_LATER)).is_ok_and(|day| day == now)
+}
+
+/// Whether a text is a recorded one with other values of parameters; lenient, because it only excuses.
+fn is_refilled(recorded: &Json, value: &Json, script: &Script, task: &Task) -> bool {
+    let without = |json: &Json, parameters: &BTreeMap<String, String>| {
+        let text = json.scalar_text().unwrap_or_default().to_owned();
+        parameters.values().filter(|value| !value.is_empty()).fold(text, |text, value| text.replace(value.as_str(), ""))
+    };
+    without(recorded, &script.parameters) == without(value, task.parameters())
 }
 
 /// Whether a text says a value in any spelling; lenient, because it only excuses.

@@ -1,6 +1,7 @@
 use std::path::Path;
 
-use learnkit_core::run::CallStatus;
+use learnkit_core::procedure::Part;
+use learnkit_core::run::{Arguments, CallStatus};
 
 use super::*;
 
@@ -44,16 +45,60 @@ fn a_script_says_what_was_called_and_what_the_world_says_now() {
     assert_eq!((script.calls[1].arguments.raw(), script.calls[1].output.as_text()), ("[1]", "x y"));
 }
 
+/// Checks a replay of what a script teaches after every guard and slot was taken away.
+fn check_without_slots(text: &str) {
+    let script = Script::parse(text);
+    let Distilled::Procedure(mut procedure) = script.distil() else { unreachable!("a call was made") };
+    for step in &mut procedure.steps {
+        step.guards.clear();
+        step.slots.clear();
+    }
+    replayed::check(&script, &script.task_again().expect("its parameters fit"), *procedure);
+}
+
 #[test]
 #[should_panic(expected = "which no result gives now")]
 fn a_value_that_no_result_gives_now_is_seen() {
     let text = "task Refund it\ncall find {}\ngives {\"id\":\"order_1001\"}\ncall refund {\"id\":\"order_1001\"}\n\
                 gives ok\nnow {\"id\":\"order_2002\"}";
+    check_without_slots(text);
+}
+
+#[test]
+#[should_panic(expected = "the value that a parameter had")]
+fn an_old_value_of_a_parameter_is_seen() {
+    check_without_slots(
+        "task Report of {table}\nwith table users_2024\ncall query {\"t\":\"users_2024\"}\ngives ok\n\
+         then table orders_2025",
+    );
+}
+
+#[test]
+#[should_panic(expected = "which neither the run nor the task nor a result gives")]
+fn a_value_from_nowhere_is_seen() {
+    let text = "task Report\ncall query {\"t\":\"users_2024\"}\ngives ok";
     let script = Script::parse(text);
-    let Distilled::Procedure(mut procedure) = script.distil() else { unreachable!("two calls were made") };
-    for step in &mut procedure.steps {
-        step.guards.clear();
-        step.slots.clear();
+    let Distilled::Procedure(mut procedure) = script.distil() else { unreachable!("a call was made") };
+    procedure.steps[0].arguments = Arguments::from_raw(r#"{"t":"orders_2025"}"#);
+    replayed::check(&script, &script.task_again().expect("it has no parameters"), *procedure);
+}
+
+#[test]
+fn seeds_of_replay_fill_slots_of_every_source() {
+    let texts: Vec<String> = seeds("replay").into_iter().map(|(_, seed)| String::from_utf8(seed).unwrap()).collect();
+    let stored = texts.iter().filter_map(|text| serde_json::from_str::<Procedure>(text.lines().next()?).ok());
+    let learned = texts.iter().filter_map(|text| {
+        let (script, mut procedure) = (Script::parse(text), None);
+        if let Distilled::Procedure(own) = script.distil() {
+            let task = script.task_again()?;
+            procedure = (own.may_replay() && learnkit_core::testing::follows(&own, &task).is_ok()).then_some(*own);
+        }
+        procedure
+    });
+    for (source, procedures) in [("stored", stored.collect::<Vec<_>>()), ("learned", learned.collect())] {
+        let parts = || procedures.iter().flat_map(|own| &own.steps).flat_map(|step| &step.slots).flat_map(|s| &s.parts);
+        assert!(parts().any(|part| matches!(part, Part::Result { .. })), "{source}");
+        assert!(parts().any(|part| matches!(part, Part::Parameter { .. })), "{source}");
+        assert!(parts().any(|part| matches!(part, Part::Date { .. })), "{source}");
     }
-    replayed::check(&script, *procedure);
 }

@@ -22,6 +22,7 @@ fn procedure(task: &Task, annotations: ToolAnnotations, calls: &[(Value, &str)])
         answer: None,
         run: &RunId::fresh(),
         stored_result_bytes: STORED_RESULT_BYTES,
+        today: None,
     };
     match distil(&source) {
         Distilled::Procedure(procedure) => *procedure,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::{BackendUri, ReplayTrust, RetrievalBudget, Settings};
+use super::{BackendUri, ReplayTrust, RetrievalBudget, Settings, TimeZone};
 use crate::lifecycle::MaintenancePlan;
 use crate::record::{AgentName, Owner, Scope, Tenant};
 use crate::{Error, Result};
@@ -57,6 +57,8 @@ pub struct Config {
     pub hook_deadline_ms: Option<u64>,
     /// The share of runs that skip memory, 0 to 1.
     pub holdout_rate: Option<f64>,
+    /// The time zone in which a task means "today".
+    pub time_zone: Option<TimeZone>,
     /// How much a playbook may take.
     pub budget: BudgetConfig,
     /// The numbers of `maintain_memory`.
@@ -102,6 +104,7 @@ impl Config {
             memory_deadline: self.memory_deadline_ms.map_or(default.memory_deadline, Duration::from_millis),
             hook_deadline: self.hook_deadline_ms.map_or(default.hook_deadline, Duration::from_millis),
             holdout_rate: self.holdout_rate.unwrap_or(default.holdout_rate),
+            time_zone: self.time_zone.clone().unwrap_or(default.time_zone),
         }
     }
 

@@ -153,6 +153,7 @@ fn defaults() -> Config {
         memory_deadline,
         hook_deadline,
         holdout_rate,
+        time_zone,
     } = Settings::default();
     let RetrievalBudget { records, tokens } = budget;
     let plan = MaintenancePlan::default();
@@ -168,6 +169,7 @@ fn defaults() -> Config {
         memory_deadline_ms: u64::try_from(memory_deadline.as_millis()).ok(),
         hook_deadline_ms: u64::try_from(hook_deadline.as_millis()).ok(),
         holdout_rate: Some(holdout_rate),
+        time_zone: Some(time_zone),
         ..Config::default()
     };
     (config.budget.records, config.budget.tokens) = (Some(records), Some(tokens));
@@ -207,6 +209,7 @@ mod tests {
             ("memory_deadline_ms", "12"),
             ("hook_deadline_ms", "13"),
             ("holdout_rate", "0.25"),
+            ("time_zone", "+02:00"),
             ("budget.records", "2"),
             ("budget.tokens", "300"),
             ("maintain.weeks", "3"),
@@ -231,6 +234,7 @@ mod tests {
             ("LEARNKIT_BACKEND", "learnkit.db"),
             ("LEARNKIT_SCOPE", "everyone"),
             ("LEARNKIT_OFFLINE", "maybe"),
+            ("LEARNKIT_TIME_ZONE", "Berlin time"),
             ("LEARNKIT_QUALITY_THRESHOLD", "9"),
             ("LEARNKIT_BUDGET_TOKENS", "-1"),
             ("LEARNKIT_MAINTAIN_WEEKS", "-5"),

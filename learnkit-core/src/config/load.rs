@@ -96,7 +96,7 @@ mod tests {
         let config = Config::parse(
             "backend = 'sqlite:x.db'\ntenant = 'acme'\nscope = 'user:ann'\nteam = 'ops'\nagent = 'clerk'\noffline = true\n\
              classifier_model = 'm'\ndistiller_model = 'n'\nreplay_trust = 'verified'\nquality_threshold = 4.0\n\
-             stored_result_bytes = 10\nmemory_deadline_ms = 250\nhook_deadline_ms = 90\nholdout_rate = 0.1\n\
+             stored_result_bytes = 10\nmemory_deadline_ms = 250\nhook_deadline_ms = 90\nholdout_rate = 0.1\ntime_zone = '+02:00'\n\
              [budget]\nrecords = 3\ntokens = 400\n[maintain]\nweeks = 2\ndecay_rate = 0.1\nquarantine_hours = 1.5\n",
         )
         .unwrap();
@@ -129,6 +129,7 @@ mod tests {
             ("a", "", "(line: 1)"),
             ("replay_trust = 'maybe'", "tool_outcome", "(line: 1)"),
             ("tenant = 5", "string", "(line: 1)"),
+            ("time_zone = 'Berlin time'", "`Europe/Berlin`", "(line: 1)"),
             ("quality_threshold = 9.0", "`quality_threshold` must be from 0 to 5", ""),
             ("[maintain]\nweeks = -5", "weeks must be at least 1", ""),
             ("memory_deadline_ms = 0", "longer than 0", ""),

@@ -5,6 +5,7 @@ mod layers;
 mod load;
 mod setting;
 mod uri;
+mod zone;
 
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ pub use file::{BudgetConfig, Config, MaintainConfig, Switch};
 pub use layers::{CONFIG_FILE, CONFIG_VARIABLE, ConfigFile, DEFAULT_BACKEND, Layer, Layers};
 pub use setting::Setting;
 pub use uri::BackendUri;
+pub use zone::TimeZone;
 
 use crate::run::{QUALITY_THRESHOLD, STORED_RESULT_BYTES};
 use crate::{Error, ErrorKind, Result};
@@ -93,6 +95,8 @@ pub struct Settings {
     pub hook_deadline: Duration,
     /// The share of runs that skip memory, 0 to 1, so that arms can be compared.
     pub holdout_rate: f64,
+    /// The time zone in which a task means "today".
+    pub time_zone: TimeZone,
 }
 
 impl Default for Settings {
@@ -105,6 +109,7 @@ impl Default for Settings {
             memory_deadline: Duration::from_secs(5),
             hook_deadline: Duration::from_secs(30),
             holdout_rate: 0.0,
+            time_zone: TimeZone::default(),
         }
     }
 }

@@ -57,7 +57,7 @@ fn copied<T: Clone>(into: &mut Option<T>, from: Option<&T>) -> bool {
     from.is_some()
 }
 
-// A table by macro: nineteen settings with three functions each that differ in one path.
+// A table by macro: twenty settings with three functions each that differ in one path.
 macro_rules! settings {
     ($($($field:ident).+ => $key:literal, $variable:literal, $flag:literal;)+) => {
         const SETTINGS: &[Setting] = &[$(Setting {
@@ -89,6 +89,7 @@ settings! {
     memory_deadline_ms => "memory_deadline_ms", "LEARNKIT_MEMORY_DEADLINE_MS", "";
     hook_deadline_ms => "hook_deadline_ms", "LEARNKIT_HOOK_DEADLINE_MS", "";
     holdout_rate => "holdout_rate", "LEARNKIT_HOLDOUT_RATE", "";
+    time_zone => "time_zone", "LEARNKIT_TIME_ZONE", "";
     budget.records => "budget.records", "LEARNKIT_BUDGET_RECORDS", "";
     budget.tokens => "budget.tokens", "LEARNKIT_BUDGET_TOKENS", "";
     maintain.weeks => "maintain.weeks", "LEARNKIT_MAINTAIN_WEEKS", "--weeks";

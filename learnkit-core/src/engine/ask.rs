@@ -10,7 +10,7 @@ use super::account::is_replayed;
 use super::learn::{Ended, Outcome};
 use crate::error::BoxError;
 use crate::hook::{FinishedRun, PlannedReplay, PrecheckAnswer};
-use crate::procedure::Procedure;
+use crate::procedure::{Procedure, Today};
 use crate::replay::plan_of;
 use crate::run::short_reason;
 use crate::{Result, Task};
@@ -30,9 +30,9 @@ impl LearnKit {
     }
 
     /// Asks the precheck whether a replay may begin; without one it may.
-    pub(super) async fn ask_precheck(&self, task: &Task, procedure: &Procedure) -> Result<(), Declined> {
+    pub(super) async fn ask_precheck(&self, task: &Task, procedure: &Procedure, today: &Today) -> Result<(), Declined> {
         let Some(precheck) = &self.inner.precheck else { return Ok(()) };
-        let calls = plan_of(procedure, task.parameters());
+        let calls = plan_of(procedure, task.parameters(), today);
         match self.asked("precheck", precheck.check(&PlannedReplay { task, calls: &calls })).await {
             Ok(PrecheckAnswer::Pass) => Ok(()),
             Ok(PrecheckAnswer::Refuse(reason)) => {

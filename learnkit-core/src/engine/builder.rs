@@ -7,7 +7,7 @@ use super::{Inner, LearnKit};
 use crate::backend::Store;
 use crate::classify::{Classifier, HeuristicClassifier};
 use crate::clock::{Clock, SystemClock};
-use crate::config::{BackendUri, Config, DEFAULT_BACKEND, ReplayTrust, RetrievalBudget, Settings};
+use crate::config::{BackendUri, Config, DEFAULT_BACKEND, ReplayTrust, RetrievalBudget, Settings, TimeZone};
 use crate::embed::Embedder;
 use crate::hook::{Precheck, Verifier};
 use crate::record::{AgentName, Owner, Reader, Scope, Tenant};
@@ -30,6 +30,7 @@ pub struct Builder {
     settings: Option<Settings>,
     replay_trust: Option<ReplayTrust>,
     budget: Option<RetrievalBudget>,
+    time_zone: Option<TimeZone>,
     clock: Option<Arc<dyn Clock>>,
     classifier: Option<Arc<dyn Classifier>>,
     retriever: Option<Arc<dyn Retriever>>,
@@ -102,7 +103,7 @@ impl Builder {
 
     /// Every setting at once, over those of [`Self::config`].
     pub fn settings(mut self, settings: Settings) -> Self {
-        (self.replay_trust, self.budget) = (None, None);
+        (self.replay_trust, self.budget, self.time_zone) = (None, None, None);
         self.settings = Some(settings);
         self
     }
@@ -116,6 +117,13 @@ impl Builder {
     /// How much a playbook may take.
     pub fn budget(mut self, budget: RetrievalBudget) -> Self {
         self.budget = Some(budget);
+        self
+    }
+
+    /// The time zone in which a task means "today"; the default is UTC. What was learned in another zone replays
+    /// none of the dates that it counts from today.
+    pub fn time_zone(mut self, zone: TimeZone) -> Self {
+        self.time_zone = Some(zone);
         self
     }
 
@@ -202,6 +210,7 @@ impl Builder {
         Settings {
             replay_trust: self.replay_trust.unwrap_or(base.replay_trust),
             budget: self.budget.unwrap_or(base.budget),
+            time_zone: self.time_zone.clone().unwrap_or(base.time_zone),
             ..base
         }
     }

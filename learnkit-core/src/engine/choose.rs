@@ -8,7 +8,7 @@ use crate::backend::{AgentFilter, ExactQuery, Scored};
 use crate::classify::{Classification, HeuristicClassifier};
 use crate::hash::Fingerprint;
 use crate::lifecycle::{WorldCheck, may_replay};
-use crate::procedure::values_decide;
+use crate::procedure::{Today, values_decide};
 use crate::record::{Record, RunId, Status, TaskLink};
 use crate::replay::preflight;
 use crate::retrieve::{Playbook, RetrievalRequest, compose};
@@ -28,6 +28,8 @@ pub(super) struct Choice {
     pub(super) record: Option<Record>,
     /// What speaks for the world before that.
     pub(super) world_check: Option<WorldCheck>,
+    /// The day, looked up once for everything that is planned.
+    pub(super) today: Today,
     /// The other procedures of the exact task under its own key; absent where nobody looked.
     pub(super) siblings: Option<Vec<Record>>,
     pub(super) guidance: Guidance,
@@ -50,12 +52,13 @@ impl Guidance {
 }
 
 impl Choice {
-    fn cold(reason: impl Into<String>) -> Self {
+    fn cold(today: Today, reason: impl Into<String>) -> Self {
         Self {
             mode: Mode::Cold,
             reason: reason.into(),
             record: None,
             world_check: None,
+            today,
             siblings: None,
             guidance: Guidance::none(),
             candidates: Vec::new(),
@@ -95,6 +98,7 @@ struct Candidate {
 struct Asked<'a> {
     task: &'a Task,
     tools: Option<&'a ToolManifest>,
+    today: &'a Today,
     /// Whether other values of the parameters took other calls.
     values_decide: bool,
     /// Why the precheck is not asked again.
@@ -104,16 +108,17 @@ struct Asked<'a> {
 impl LearnKit {
     /// Chooses how a run starts. A store that fails gives a cold run with a warning.
     pub(super) async fn choose(&self, task: &Task, run: &RunId, tools: Option<&ToolManifest>) -> Choice {
+        let today = Today::at(self.now(), &self.inner.settings.time_zone);
         if task.is_blank() {
-            return Choice::cold("the task is blank");
+            return Choice::cold(today, "the task is blank");
         }
         if self.is_held_out(run) {
-            return Choice::cold("the run is in the hold-out arm");
+            return Choice::cold(today, "the run is in the hold-out arm");
         }
-        let exact = match self.exact(task, tools).await {
+        let exact = match self.exact(task, tools, &today).await {
             Ok(exact) => exact,
             Err(error) => {
-                let mut choice = Choice::cold("memory could not be read");
+                let mut choice = Choice::cold(today, "memory could not be read");
                 choice.warnings.push(format!("memory could not be read: {}", error.chain()));
                 // A store that fails is not asked a second time for what can be done without.
                 choice.siblings = Some(Vec::new());
@@ -129,32 +134,35 @@ impl LearnKit {
                 world_check: Some(world_check),
                 siblings: Some(exact.siblings),
                 candidates: exact.notes,
-                ..Choice::cold("")
+                ..Choice::cold(today, "")
             };
         }
         let why = exact.refusal.unwrap_or_else(|| "no record of this exact task".to_owned());
-        let mut choice = self.guide_or_cold(task, &why).await;
+        let mut choice = self.guide_or_cold(task, Choice::cold(today, why)).await;
         choice.candidates.splice(0..0, exact.notes);
         choice.siblings = Some(exact.siblings);
         choice
     }
 
-    async fn guide_or_cold(&self, task: &Task, why: &str) -> Choice {
-        let mut choice = Choice::cold(format!("{why}; nothing similar is known"));
+    /// Goes on from a cold choice, which says why it is no replay.
+    async fn guide_or_cold(&self, task: &Task, mut choice: Choice) -> Choice {
         match self.guidance(task).await {
             Ok(guidance) => choice.guidance = guidance,
             Err(error) => choice.warnings.push(format!("memory could not be searched: {}", error.chain())),
         }
-        if !choice.guidance.records.is_empty() {
-            choice.mode = Mode::Guide;
-            choice.reason = format!("{why}; {} similar records guide", choice.guidance.playbook.records.len());
-            choice.candidates = choice.guidance.records.iter().map(ranked_note).collect();
+        if choice.guidance.records.is_empty() {
+            choice.reason.push_str("; nothing similar is known");
+            return choice;
         }
+        choice.mode = Mode::Guide;
+        let records = choice.guidance.playbook.records.len();
+        choice.reason = format!("{}; {records} similar records guide", choice.reason);
+        choice.candidates = choice.guidance.records.iter().map(ranked_note).collect();
         choice
     }
 
     /// Looks the exact task up in every readable scope and judges what is there.
-    async fn exact(&self, task: &Task, tools: Option<&ToolManifest>) -> Result<Exact> {
+    async fn exact(&self, task: &Task, tools: Option<&ToolManifest>, today: &Today) -> Result<Exact> {
         let query = self.exact_query(task);
         let mut found = self.procedures_of(&query).await?;
         let has_own_values =
@@ -168,7 +176,7 @@ impl LearnKit {
         let mut exact = Exact { chosen: None, siblings: Vec::new(), notes: Vec::new(), refusal: None };
         let live = found.iter().filter(|record| !matches!(record.status, Status::Retired | Status::Harmful));
         let values_decide = values_decide(&live.filter_map(Record::procedure).collect::<Vec<_>>());
-        let mut asked = Asked { task, tools, values_decide, broken_precheck: None };
+        let mut asked = Asked { task, tools, today, values_decide, broken_precheck: None };
         for record in found {
             let is_second = exact.chosen.is_some();
             let judged =
@@ -203,6 +211,7 @@ impl LearnKit {
         if *values_decide && procedure.parameters != *task.parameters() {
             return Err(VALUES_DECIDE.to_owned());
         }
+        procedure.fits_zone(&self.inner.settings.time_zone)?;
         preflight(procedure, *tools, task).map_or(Ok(()), Err)?;
         let world_check = WorldCheck::of(procedure, task);
         // Where there is a precheck, its pass is the check.
@@ -219,7 +228,7 @@ impl LearnKit {
         if let Some(reason) = &asked.broken_precheck {
             return Err(reason.clone());
         }
-        match self.ask_precheck(asked.task, procedure).await {
+        match self.ask_precheck(asked.task, procedure, asked.today).await {
             Ok(()) => Ok(world_check.after_precheck()),
             Err(Declined::Refused(reason)) => Err(reason),
             Err(Declined::Broken(reason)) => {

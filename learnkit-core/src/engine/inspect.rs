@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::LearnKit;
 use crate::backend::AgentFilter;
 use crate::lifecycle::WorldCheck;
-use crate::procedure::Procedure;
+use crate::procedure::{Procedure, Today};
 use crate::record::{AgentName, DomainVector, RecordId, RunId, Trust};
 use crate::replay::plan_of;
 use crate::retrieve::Playbook;
@@ -127,7 +127,7 @@ impl LearnKit {
             record: choice.record.as_ref().map(|record| record.id.clone()),
             trust: choice.record.as_ref().map(|record| record.trust),
             world_check: choice.world_check,
-            plan: procedure.map(|procedure| plan_lines(procedure, &task)).unwrap_or_default(),
+            plan: procedure.map(|procedure| plan_lines(procedure, &task, &choice.today)).unwrap_or_default(),
             candidates: choice.candidates,
             playbook: guidance.playbook,
             near: near.collect(),
@@ -136,8 +136,8 @@ impl LearnKit {
     }
 }
 
-fn plan_lines(procedure: &Procedure, task: &Task) -> Vec<PlanLine> {
-    let plan = plan_of(procedure, task.parameters());
+fn plan_lines(procedure: &Procedure, task: &Task, today: &Today) -> Vec<PlanLine> {
+    let plan = plan_of(procedure, task.parameters(), today);
     let lines = plan.into_iter().zip(&procedure.steps).map(|(call, step)| PlanLine {
         tool: call.tool,
         arguments: call.arguments,

@@ -11,7 +11,7 @@ use super::session::State;
 use super::{LearnKit, RunReport};
 use crate::backend::{Committed, MakeBatch};
 use crate::lifecycle::{Event, blame, does_the_same};
-use crate::procedure::{Distilled, Procedure, Source, distil_read};
+use crate::procedure::{Distilled, Procedure, Source, Today, distil_read};
 use crate::record::{
     AgentName, Confidence, Content, Failure, Origin, Provenance, Record, RecordId, RunId, Skill, TaskLink, Trace, Trust,
 };
@@ -251,12 +251,15 @@ impl<'a> Lesson<'a> {
 
     fn distilled(&self) -> Option<Procedure> {
         let stored_result_bytes = self.kit.inner.settings.stored_result_bytes;
+        let (began, calls, zone) = (self.ended.started, &self.ended.calls, &self.kit.inner.settings.time_zone);
+        let today = Today::of_run(began, calls, self.now, zone);
         let source = Source {
             task: &self.ended.task,
             calls: &self.ended.calls,
             answer: self.answer.as_deref(),
             run: &self.run.id,
             stored_result_bytes,
+            today: today.as_ref(),
         };
         let tools = &self.ended.state.tools;
         let normal = tools.normal_arguments(&self.ended.calls, &self.readings);

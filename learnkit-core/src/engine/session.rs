@@ -12,7 +12,7 @@ use super::seen_tools::SeenTools;
 use super::{LearnKit, RunReport, lock};
 use crate::lifecycle::WorldCheck;
 use crate::record::{Record, RunId};
-use crate::replay::{Divergence, Next, PlannedCall, Replay, plan_of, render_done};
+use crate::replay::{Divergence, Next, PlannedCall, Replay, render_done};
 use crate::retrieve::compose;
 use crate::run::{
     AnswerSource, Arguments, CallDraft, CandidateNote, DecisionNote, Mode, ToolCall, ToolOutput, ToolTracker,
@@ -173,9 +173,7 @@ impl Session {
     pub fn plan_steps(&self) -> Vec<PlannedCall> {
         let state = self.caught_up();
         match (&state.replay, state.phase) {
-            (Some((_, replay)), Phase::Replaying) if replay.stopped().is_none() => {
-                plan_of(replay.procedure(), self.task.parameters())
-            }
+            (Some((_, replay)), Phase::Replaying) if replay.stopped().is_none() => replay.plan(),
             _ => Vec::new(),
         }
     }
@@ -399,7 +397,7 @@ impl State {
         let procedure = choice.record.as_ref().and_then(|record| record.procedure().cloned());
         self.phase = match (choice.record, procedure) {
             (Some(record), Some(procedure)) => {
-                self.replay = Some((record, Replay::new(Arc::new(procedure), task.parameters().clone())));
+                self.replay = Some((record, Replay::new(Arc::new(procedure), task.parameters().clone(), choice.today)));
                 Phase::Replaying
             }
             _ => Phase::Planning,

@@ -30,6 +30,15 @@ impl Taken {
         self.slots.append(&mut own);
     }
 
+    /// Adds the slots that are counted from the day of the run. Where a result gives the same value, both have
+    /// to give it again.
+    pub(super) fn add_dates(&mut self, dates: Vec<Slot>) {
+        let takes_parameter = |slot: &Slot| slot.parts.iter().any(|part| matches!(part, Part::Parameter { .. }));
+        let known = |date: &Slot| self.slots.iter().any(|own| own.argument == date.argument && takes_parameter(own));
+        let mut dates: Vec<Slot> = dates.into_iter().filter(|date| !known(date)).collect();
+        self.slots.append(&mut dates);
+    }
+
     /// Whether an argument is guarded or taken anew.
     pub(super) fn holds(&self, argument: &str) -> bool {
         self.guards.iter().any(|guard| guard.argument == argument)

@@ -9,8 +9,10 @@ use super::bind::Taken;
 use super::guard::{Given, Results};
 use super::poison::{self, Observed};
 use super::said::Said;
-use super::value::{is_date_or_time, is_opaque, is_relative_to_now, mentions};
-use super::{Dropped, Guard, Procedure, Shape, Slot, Step, Withheld};
+use super::today::Asked;
+use super::value::{is_date_or_time, is_opaque, mentions};
+use super::when::Named;
+use super::{Dropped, Guard, Procedure, Shape, Slot, Step, Today, Withheld};
 use crate::Task;
 use crate::json::{Json, Seen};
 use crate::record::RunId;
@@ -38,6 +40,8 @@ pub struct Source<'a> {
     pub run: &'a RunId,
     /// How much of a result is stored, in bytes.
     pub stored_result_bytes: usize,
+    /// The day on which the task was asked; absent where that is not certain, and then no date is counted from it.
+    pub today: Option<&'a Today>,
 }
 
 /// What distilling made.
@@ -70,6 +74,7 @@ struct Draft<'a> {
     source: &'a Source<'a>,
     secrets: &'a Secrets,
     given: Given,
+    named: Named,
     answer_words: Words,
     kept: Vec<Kept<'a>>,
     dropped: Vec<Dropped>,
@@ -135,7 +140,9 @@ impl<'a> Draft<'a> {
         let (kept, dropped, guide_only) = (Vec::new(), Vec::new(), Vec::new());
         let answer_words = Words::of(source.answer.unwrap_or_default());
         let (unsettled, withheld) = (Vec::new(), Vec::new());
-        let mut draft = Self { source, secrets, given, answer_words, kept, dropped, guide_only, unsettled, withheld };
+        let named = Named::of(source.task.text());
+        let mut draft =
+            Self { source, secrets, given, named, answer_words, kept, dropped, guide_only, unsettled, withheld };
         let mut results = Results::default();
         let mut left_out = Results::default();
         for (index, (call, reading)) in source.calls.iter().zip(readings).enumerate() {
@@ -188,11 +195,19 @@ impl<'a> Draft<'a> {
         }
         if is_small {
             taken.add_parameters(&call.arguments, self.source.task);
+            taken.add_dates(self.dates(call));
         }
         kept.taken = taken;
         kept.answered = self.answered_patterns(&reading.result);
         results.push(said(call, reading));
         self.kept.push(kept);
+    }
+
+    /// The arguments of a call that are the day that the task names by its distance from today.
+    fn dates(&self, call: &ToolCall) -> Vec<Slot> {
+        let Some(today) = self.source.today else { return Vec::new() };
+        let asked = Asked { today, named: &self.named, task: self.source.task.text() };
+        asked.slots(&call.arguments, |text| self.given.gives(text))
     }
 
     /// The leaves that the answer names and the task does not.
@@ -295,7 +310,7 @@ impl<'a> Draft<'a> {
     }
 
     fn refuse_what_cannot_replay(&mut self) {
-        let relative = is_relative_to_now(self.source.task.text());
+        let relative = self.named.is_relative();
         for (step, kept) in self.kept.iter().enumerate() {
             let raw = kept.call.arguments.raw();
             let fault = if !kept.call.arguments.is_object() {

@@ -80,6 +80,8 @@ impl Step {
         let is_form = |text: &str| text.to_lowercase().contains(&lower) || own.gives(text);
         let slot_of = |pointer: &str| self.slots.iter().find(|slot| slot.argument == pointer);
         let odd = json.leaves().into_iter().find(|leaf| match (slot_of(&leaf.pointer), &leaf.value) {
+            // The time behind a date has to be said by the template, as any constant.
+            (Some(slot), _) if slot.zone().is_some() => slot.has_text(|text| is_form(text) || !given.gives(text)),
             (Some(slot), _) => !slot.takes_parameter(name) && slot.has_text(is_form),
             (None, Json::Text(text) | Json::Number(text)) => {
                 let is_given = text.trim().is_empty() || held.contains(leaf.pointer.as_str()) || given.gives(text);

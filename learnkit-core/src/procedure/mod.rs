@@ -14,7 +14,9 @@ mod poison;
 mod said;
 mod shape;
 mod slot;
+mod today;
 mod value;
+mod when;
 mod withheld;
 
 use std::collections::BTreeMap;
@@ -30,12 +32,14 @@ pub(crate) use guard::{Given, Results};
 pub use origin::{Origin, OriginSource};
 pub(crate) use said::Said;
 pub use shape::{LeafShape, Shape};
-pub(crate) use slot::Sources;
 pub use slot::{Candidate, Part, Slot};
+pub(crate) use slot::{DaysOn, Sources};
+pub use today::Today;
 pub use value::is_opaque;
 pub(crate) use value::{is_date_or_time, mentions, same_scalar};
 pub use withheld::Withheld;
 
+use crate::config::TimeZone;
 use crate::record::RunId;
 use crate::run::{Arguments, StoredOutput};
 use crate::tool::EffectClass;
@@ -133,6 +137,16 @@ impl Procedure {
     /// Whether it may replay as far as the procedure itself goes.
     pub fn may_replay(&self) -> bool {
         self.guide_only.is_empty() && self.unsettled.is_empty()
+    }
+
+    /// Whether the dates that it counts from today are counted in this time zone.
+    ///
+    /// # Errors
+    /// The reason in words.
+    pub(crate) fn fits_zone(&self, zone: &TimeZone) -> Result<(), String> {
+        let other =
+            self.steps.iter().flat_map(|step| &step.slots).filter_map(Slot::zone).find(|own| *own != zone.name());
+        other.map_or(Ok(()), |own| Err(today::other_zone(own, zone)))
     }
 
     /// The steps as they decide identity: tools and arguments, with slots for what is taken anew.

@@ -17,6 +17,11 @@ pub struct Origin<'a> {
 pub enum OriginSource<'a> {
     /// A declared parameter.
     Parameter(&'a str),
+    /// The day of the run.
+    Clock {
+        /// So many days on.
+        days: i64,
+    },
     /// An earlier result.
     Result {
         /// The index of the step, from 0.
@@ -55,6 +60,7 @@ fn source(part: &Part) -> Option<OriginSource<'_>> {
     match part {
         Part::Text { .. } => None,
         Part::Parameter { name } => Some(OriginSource::Parameter(name)),
+        Part::Date { days, .. } => Some(OriginSource::Clock { days: *days }),
         Part::Result { candidates } => {
             let best = candidates.iter().find(|candidate| candidate.is_definite()).or_else(|| candidates.first())?;
             Some(OriginSource::Result { step: best.step, path: &best.path })

@@ -8,8 +8,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::Step;
 use super::guard::Results;
+use super::{Step, Today};
+use crate::config::TimeZone;
 use crate::json::Json;
 use crate::run::Arguments;
 
@@ -38,6 +39,13 @@ pub enum Part {
     Parameter {
         /// Its name.
         name: String,
+    },
+    /// The day of the replay, or one counted from it, as `YYYY-MM-DD`.
+    Date {
+        /// So many days on.
+        days: i64,
+        /// The time zone in which days begin.
+        zone: String,
     },
     /// The result of an earlier step: every candidate has to give one and the same value.
     Result {
@@ -76,7 +84,7 @@ impl Slot {
     pub(super) fn candidates_mut(&mut self) -> impl Iterator<Item = &mut Candidate> {
         let parts = self.parts.iter_mut().filter_map(|part| match part {
             Part::Result { candidates } => Some(candidates),
-            Part::Text { .. } | Part::Parameter { .. } => None,
+            Part::Text { .. } | Part::Parameter { .. } | Part::Date { .. } => None,
         });
         parts.flatten()
     }
@@ -84,6 +92,14 @@ impl Slot {
     /// Whether it takes the value of a parameter.
     pub(super) fn takes_parameter(&self, name: &str) -> bool {
         self.parts.iter().any(|part| matches!(part, Part::Parameter { name: own } if own == name))
+    }
+
+    /// The time zone of a date that it counts from today.
+    pub(super) fn zone(&self) -> Option<&str> {
+        self.parts.iter().find_map(|part| match part {
+            Part::Date { zone, .. } => Some(zone.as_str()),
+            Part::Text { .. } | Part::Parameter { .. } | Part::Result { .. } => None,
+        })
     }
 
     /// Visits every free text of it.
@@ -100,6 +116,7 @@ impl Slot {
         let parts = self.parts.iter().map(|part| match part {
             Part::Text { text } => text.clone(),
             Part::Parameter { name } => format!("\u{1d}{{{name}}}"),
+            Part::Date { days, zone } => format!("\u{1d}today{days:+}{zone}"),
             Part::Result { .. } => "\u{1d}result".to_owned(),
         });
         parts.collect()
@@ -132,6 +149,7 @@ impl fmt::Display for Part {
         match self {
             Self::Text { text } => f.write_str(text),
             Self::Parameter { name } => write!(f, "{{{name}}}"),
+            Self::Date { days, zone } => write!(f, "{{{}{}}}", DaysOn(*days), in_zone(zone)),
             Self::Result { candidates } => {
                 let places = candidates.iter().map(|candidate| {
                     let path = candidate.position.as_ref().unwrap_or(&candidate.path);
@@ -143,11 +161,32 @@ impl fmt::Display for Part {
     }
 }
 
+/// A day by its distance from today, in words.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DaysOn(pub(crate) i64);
+
+impl fmt::Display for DaysOn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(days) = self;
+        let (sign, count) = (if *days < 0 { '-' } else { '+' }, days.unsigned_abs());
+        match count {
+            0 => f.write_str("today"),
+            1 => write!(f, "today {sign} 1 day"),
+            _ => write!(f, "today {sign} {count} days"),
+        }
+    }
+}
+
+/// That a zone is not the usual one.
+fn in_zone(zone: &str) -> String {
+    if zone == TimeZone::default().name() { String::new() } else { format!(" in {zone}") }
+}
+
 impl Part {
     fn candidates(&self) -> impl Iterator<Item = &Candidate> {
         let candidates = match self {
             Self::Result { candidates } => candidates.as_slice(),
-            Self::Text { .. } | Self::Parameter { .. } => &[],
+            Self::Text { .. } | Self::Parameter { .. } | Self::Date { .. } => &[],
         };
         candidates.iter()
     }
@@ -160,6 +199,8 @@ pub(crate) struct Sources<'a> {
     pub(crate) results: &'a Results,
     /// The parameters of the task.
     pub(crate) parameters: &'a BTreeMap<String, String>,
+    /// The day, the same for every step.
+    pub(crate) today: &'a Today,
 }
 
 impl Sources<'_> {
@@ -174,6 +215,7 @@ impl Sources<'_> {
                 let value = self.parameters.get(name).cloned();
                 value.ok_or_else(|| format!("argument `{argument}` takes the parameter `{name}`, which has no value"))
             }
+            Part::Date { days, zone } => self.today.date(*days, zone),
             Part::Result { candidates } => {
                 let values: BTreeSet<String> = candidates
                     .iter()
@@ -195,34 +237,56 @@ impl Step {
     /// # Errors
     /// The reason in words why a value cannot be taken.
     pub(crate) fn bound(&self, sources: &Sources<'_>) -> Result<Arguments, String> {
-        if self.slots.is_empty() {
+        self.filled(self.slots.iter(), sources)
+    }
+
+    /// The arguments with some of their slots filled.
+    fn filled<'s>(
+        &self,
+        slots: impl ExactSizeIterator<Item = &'s Slot>,
+        sources: &Sources<'_>,
+    ) -> Result<Arguments, String> {
+        if slots.len() == 0 {
             return Ok(self.arguments.clone());
         }
         let json = self.arguments.json().map_err(|error| error.to_string())?;
         let recorded = json.leaves();
         let mut new = BTreeMap::new();
-        for slot in &self.slots {
+        for slot in slots {
             let leaf = recorded.iter().find(|leaf| leaf.pointer == slot.argument);
             let leaf = leaf.ok_or_else(|| format!("there is no argument `{}` to fill", slot.argument))?;
             let value = of_kind(&leaf.value, sources.value(slot)?).ok_or_else(|| {
                 format!("argument `{}` is a {}, and its new value is none", slot.argument, leaf.value.kind())
             })?;
-            if value != leaf.value {
-                new.insert(slot.argument.clone(), value);
+            // What a result and the clock both give has to be the same.
+            if *new.entry(slot.argument.clone()).or_insert_with(|| value.clone()) != value {
+                return Err(format!("the sources of argument `{}` give different values now", slot.argument));
             }
         }
+        new.retain(|pointer, value| recorded.iter().any(|leaf| leaf.pointer == *pointer && leaf.value != *value));
         // Arguments in which nothing changes are sent to the letter.
         Ok(if new.is_empty() { self.arguments.clone() } else { Arguments::from_raw(json.with_leaves(&new).to_text()) })
     }
 
-    /// The arguments before any step was taken: parameters are filled in, and what earlier results have to
-    /// give is as it was recorded and listed.
-    pub(crate) fn bound_to_task(&self, parameters: &BTreeMap<String, String>) -> (Arguments, Vec<String>) {
+    /// The arguments before any step was taken: parameters and dates are filled in, and what earlier results have
+    /// to give is as it was recorded and listed.
+    pub(crate) fn bound_to_task(
+        &self,
+        parameters: &BTreeMap<String, String>,
+        today: &Today,
+    ) -> (Arguments, Vec<String>) {
         let (open, given): (Vec<&Slot>, Vec<&Slot>) =
             self.slots.iter().partition(|slot| slot.candidates().next().is_some());
-        let step = Self { slots: given.into_iter().cloned().collect(), ..self.clone() };
-        let arguments = step.bound(&Sources { results: &Results::default(), parameters });
+        let arguments = self.filled(given.into_iter(), &Sources { results: &Results::default(), parameters, today });
         (arguments.unwrap_or_else(|_| self.arguments.clone()), open.iter().map(|slot| slot.argument.clone()).collect())
+    }
+
+    /// Whether every date that it counts from today is the recorded one.
+    pub(crate) fn is_of_day(&self, today: &Today) -> bool {
+        let dated: Vec<&Slot> = self.slots.iter().filter(|slot| slot.zone().is_some()).collect();
+        let sources = Sources { results: &Results::default(), parameters: &BTreeMap::new(), today };
+        dated.is_empty()
+            || self.filled(dated.into_iter(), &sources).is_ok_and(|arguments| arguments.same_as(&self.arguments))
     }
 
     /// The call as it decides identity: the tool, and the arguments with slots for what they take anew.

@@ -14,7 +14,7 @@ use answer::{Fresh, recorded_answer};
 pub use handover::render_done;
 pub(crate) use preflight::{blocks, broken_by, preflight};
 
-use crate::procedure::{Procedure, Said, Sources, Step};
+use crate::procedure::{Procedure, Said, Sources, Step, Today};
 use crate::run::{Arguments, CallStatus, ToolCall};
 use crate::tool::ToolManifest;
 
@@ -68,6 +68,8 @@ pub(crate) struct Replay {
     procedure: Arc<Procedure>,
     /// The parameters of the task.
     parameters: BTreeMap<String, String>,
+    /// The day, looked up once: a replay over midnight stays one task.
+    today: Today,
     results: crate::procedure::Results,
     fresh: Vec<Option<Fresh>>,
     done: Vec<bool>,
@@ -76,12 +78,13 @@ pub(crate) struct Replay {
 }
 
 impl Replay {
-    /// A replay that has not begun, for a task with these parameters.
-    pub(crate) fn new(procedure: Arc<Procedure>, parameters: BTreeMap<String, String>) -> Self {
+    /// A replay that has not begun, for a task with these parameters that is asked today.
+    pub(crate) fn new(procedure: Arc<Procedure>, parameters: BTreeMap<String, String>, today: Today) -> Self {
         let steps = procedure.steps.len();
         Self {
             procedure,
             parameters,
+            today,
             results: crate::procedure::Results::default(),
             fresh: vec![None; steps],
             done: vec![false; steps],
@@ -93,6 +96,11 @@ impl Replay {
     /// The procedure.
     pub(crate) fn procedure(&self) -> &Procedure {
         &self.procedure
+    }
+
+    /// Every step as a planned call, see [`plan_of`].
+    pub(crate) fn plan(&self) -> Vec<PlannedCall> {
+        plan_of(&self.procedure, &self.parameters, &self.today)
     }
 
     /// How many steps are done.
@@ -131,9 +139,10 @@ impl Replay {
 
     /// The arguments of a step as the results so far give them.
     fn bound(&self, step: &Step) -> Result<Arguments, String> {
-        match step.guards.iter().find_map(|guard| self.results.broken(guard)) {
+        let Self { results, parameters, today, .. } = self;
+        match step.guards.iter().find_map(|guard| results.broken(guard)) {
             Some(reason) => Err(reason),
-            None => step.bound(&Sources { results: &self.results, parameters: &self.parameters }),
+            None => step.bound(&Sources { results, parameters, today }),
         }
     }
 
@@ -201,9 +210,10 @@ impl Replay {
     }
 
     /// The recorded answer, when every result equals the recorded one (semantics §6) and it answers for the
-    /// same parameters.
+    /// same parameters and dates.
     pub(crate) fn recorded_answer(&self) -> Option<&str> {
-        let is_same = self.procedure.parameters == self.parameters;
+        let Self { procedure, parameters, today, .. } = self;
+        let is_same = procedure.parameters == *parameters && procedure.steps.iter().all(|step| step.is_of_day(today));
         is_same.then(|| recorded_answer(&self.procedure, &self.fresh)).flatten()
     }
 }
@@ -225,10 +235,10 @@ fn planned(step: &Step, index: usize, arguments: Arguments) -> PlannedCall {
 
 /// Every step of a procedure as planned calls, for hosts that carry out plans themselves. What an earlier
 /// result has to give is shown as it was recorded, and named as open.
-pub(crate) fn plan_of(procedure: &Procedure, parameters: &BTreeMap<String, String>) -> Vec<PlannedCall> {
+pub(crate) fn plan_of(procedure: &Procedure, parameters: &BTreeMap<String, String>, today: &Today) -> Vec<PlannedCall> {
     let steps = procedure.steps.iter().enumerate();
     let plan = steps.map(|(index, step)| {
-        let (arguments, open) = step.bound_to_task(parameters);
+        let (arguments, open) = step.bound_to_task(parameters, today);
         PlannedCall { open, ..planned(step, index, arguments) }
     });
     plan.collect()

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use crate::json::Json;
-use crate::procedure::{Given, Guard, Part, Procedure, Step};
+use crate::procedure::{DaysOn, Given, Guard, Part, Procedure, Step};
 use crate::secret::mask_text;
 
 /// A longer value is shown by its beginning, in characters.
@@ -37,6 +37,7 @@ struct Said<'a> {
     /// By step, then by path.
     results: BTreeMap<usize, BTreeMap<&'a str, Vec<&'a str>>>,
     task: Vec<&'a str>,
+    dates: Vec<String>,
     constants: Vec<String>,
     chosen: Vec<String>,
     /// Whether there are arguments that nothing is said of.
@@ -57,6 +58,7 @@ impl fmt::Display for Said<'_> {
             }
         };
         push(&self.task.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>(), "", " from the task");
+        push(&self.dates, "", "");
         push(self.constants.get(..self.constants.len().min(SHOWN_VALUES)).unwrap_or_default(), "always ", "");
         push(&self.chosen, "yours to choose: ", "");
         if groups.is_empty() && self.is_silent {
@@ -77,6 +79,8 @@ struct Argument {
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Source {
+    /// The day of the run, so many days on.
+    Clock(i64),
     /// An earlier result; one that names the value comes before one that chose it from several.
     Result {
         chosen: bool,
@@ -141,6 +145,7 @@ impl Outline {
                 (Some(Source::Result { step, path, .. }), _) => {
                     said.results.entry(*step).or_default().entry(path).or_default().push(name);
                 }
+                (Some(Source::Clock(days)), _) => said.dates.push(format!("{name} = {}", DaysOn(*days))),
                 (Some(Source::Task), _) => said.task.push(name),
                 (None, Some(value)) if self.examples > 1 => said.constants.push(format!("{name} = {value}")),
                 (None, Some(value)) if said.chosen.len() < SHOWN_VALUES => {
@@ -192,6 +197,7 @@ fn sources(step: &Step, pointer: &str, value: &Json, given: &Given) -> BTreeSet<
         match part {
             Part::Text { .. } => {}
             Part::Parameter { .. } => drop(sources.insert(Source::Task)),
+            Part::Date { days, .. } => drop(sources.insert(Source::Clock(*days))),
             Part::Result { candidates } => sources.extend(candidates.iter().map(|candidate| Source::Result {
                 chosen: !candidate.is_definite(),
                 step: candidate.step,

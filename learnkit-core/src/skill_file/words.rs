@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 
 use super::plain::{code, cut, json_line, plain, plain_lines, span};
-use crate::procedure::{Origin, OriginSource, Step};
+use crate::procedure::{DaysOn, Origin, OriginSource, Step};
 use crate::record::Skill;
 use crate::secret::{mask_json, mask_text};
 
@@ -74,6 +74,7 @@ fn call_in_words(step: &Step) -> String {
         // A String takes every write.
         let _ = match source {
             OriginSource::Parameter(name) => write!(sentence, "; take {argument} anew from the task's {}", code(name)),
+            OriginSource::Clock { days } => write!(sentence, "; take the date of {argument} anew: {}", DaysOn(days)),
             OriginSource::Result { step, path } => {
                 let path = code(if path.is_empty() { "/" } else { path });
                 write!(sentence, "; take {argument} anew from the result of step {} at {path}", step + 1)

@@ -11,7 +11,7 @@ mod replay;
 mod subject;
 
 pub use clock::ManualClock;
-pub use replay::checked_replay;
+pub use replay::{AskedAgain, checked_replay, follows};
 pub use subject::{Need, Subject, check};
 
 pub use crate::behaviour_suite;
