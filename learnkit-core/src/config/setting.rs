@@ -57,7 +57,7 @@ fn copied<T: Clone>(into: &mut Option<T>, from: Option<&T>) -> bool {
     from.is_some()
 }
 
-// A table by macro: nineteen settings with three functions each that differ in one path.
+// A table by macro: twenty settings with three functions each that differ in one path.
 macro_rules! settings {
     ($($($field:ident).+ => $key:literal, $variable:literal, $flag:literal;)+) => {
         const SETTINGS: &[Setting] = &[$(Setting {
@@ -84,6 +84,7 @@ settings! {
     classifier_model => "classifier_model", "LEARNKIT_CLASSIFIER_MODEL", "";
     distiller_model => "distiller_model", "LEARNKIT_DISTILLER_MODEL", "";
     replay_trust => "replay_trust", "LEARNKIT_REPLAY_TRUST", "";
+    template_replay => "template_replay", "LEARNKIT_TEMPLATE_REPLAY", "";
     quality_threshold => "quality_threshold", "LEARNKIT_QUALITY_THRESHOLD", "";
     stored_result_bytes => "stored_result_bytes", "LEARNKIT_STORED_RESULT_BYTES", "";
     memory_deadline_ms => "memory_deadline_ms", "LEARNKIT_MEMORY_DEADLINE_MS", "";

@@ -1,9 +1,11 @@
 //! Choosing between replay, guide and cold: on a proof of sameness, never on similarity.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use super::LearnKit;
 use super::ask::Declined;
+use super::templates::ChosenTemplate;
 use crate::backend::{AgentFilter, ExactQuery, Scored};
 use crate::classify::{Classification, HeuristicClassifier};
 use crate::hash::Fingerprint;
@@ -26,6 +28,8 @@ pub(super) struct Choice {
     pub(super) reason: String,
     /// The record to replay.
     pub(super) record: Option<Record>,
+    /// What its parameters are in this task.
+    pub(super) parameters: BTreeMap<String, String>,
     /// What speaks for the world before that.
     pub(super) world_check: Option<WorldCheck>,
     /// The other procedures of the exact task under its own key; absent where nobody looked.
@@ -55,12 +59,30 @@ impl Choice {
             mode: Mode::Cold,
             reason: reason.into(),
             record: None,
+            parameters: BTreeMap::new(),
             world_check: None,
             siblings: None,
             guidance: Guidance::none(),
             candidates: Vec::new(),
             warnings: Vec::new(),
         }
+    }
+}
+
+impl Choice {
+    fn of_template(chosen: ChosenTemplate) -> Self {
+        Self {
+            mode: Mode::Replay,
+            world_check: Some(chosen.world_check),
+            parameters: chosen.parameters.clone(),
+            ..Self::cold(chosen.reason())
+        }
+        .with_record(chosen.record)
+    }
+
+    fn with_record(mut self, record: Record) -> Self {
+        self.record = Some(record);
+        self
     }
 }
 
@@ -92,13 +114,13 @@ struct Candidate {
 }
 
 /// What records are judged by.
-struct Asked<'a> {
-    task: &'a Task,
-    tools: Option<&'a ToolManifest>,
+pub(super) struct Asked<'a> {
+    pub(super) task: &'a Task,
+    pub(super) tools: Option<&'a ToolManifest>,
     /// Whether other values of the parameters took other calls.
-    values_decide: bool,
+    pub(super) values_decide: bool,
     /// Why the precheck is not asked again.
-    broken_precheck: Option<String>,
+    pub(super) broken_precheck: Option<String>,
 }
 
 impl LearnKit {
@@ -126,6 +148,7 @@ impl LearnKit {
                 mode: Mode::Replay,
                 reason: format!("exact task, {} record {}{unchecked}", record.trust, record.id),
                 record: Some(record),
+                parameters: task.parameters().clone(),
                 world_check: Some(world_check),
                 siblings: Some(exact.siblings),
                 candidates: exact.notes,
@@ -133,9 +156,35 @@ impl LearnKit {
             };
         }
         let why = exact.refusal.unwrap_or_else(|| "no record of this exact task".to_owned());
-        let mut choice = self.guide_or_cold(task, &why).await;
+        // Whatever is stored of the exact task decides, also that it may not replay.
+        let mut choice = if exact.notes.is_empty() {
+            self.template_or_guide(task, tools, why).await
+        } else {
+            self.guide_or_cold(task, &why).await
+        };
         choice.candidates.splice(0..0, exact.notes);
         choice.siblings = Some(exact.siblings);
+        choice
+    }
+
+    /// A confirmed template replays where the settings let it, else similar records guide.
+    async fn template_or_guide(&self, task: &Task, tools: Option<&ToolManifest>, why: String) -> Choice {
+        let Some(least) = self.inner.settings.template_replay.min_distinct() else {
+            return self.guide_or_cold(task, &why).await;
+        };
+        let templated = match self.by_template(task, tools, least).await {
+            Ok(templated) => templated,
+            Err(error) => {
+                let mut choice = self.guide_or_cold(task, &why).await;
+                choice.warnings.push(format!("templates could not be read: {}", error.chain()));
+                return choice;
+            }
+        };
+        let mut choice = match templated.chosen {
+            Some(chosen) => Choice::of_template(chosen),
+            None => self.guide_or_cold(task, &templated.refusal.unwrap_or(why)).await,
+        };
+        choice.candidates.splice(0..0, templated.notes);
         choice
     }
 
@@ -213,7 +262,7 @@ impl LearnKit {
     }
 
     /// Whether a replay of a record may begin; the host is asked last.
-    async fn may_begin(&self, record: &Record, asked: &mut Asked<'_>) -> Result<WorldCheck, String> {
+    pub(super) async fn may_begin(&self, record: &Record, asked: &mut Asked<'_>) -> Result<WorldCheck, String> {
         let world_check = self.judged(record, asked)?;
         let Some(procedure) = record.procedure().filter(|_| self.has_precheck()) else { return Ok(world_check) };
         if let Some(reason) = &asked.broken_precheck {

@@ -174,7 +174,7 @@ impl Session {
         let state = self.caught_up();
         match (&state.replay, state.phase) {
             (Some((_, replay)), Phase::Replaying) if replay.stopped().is_none() => {
-                plan_of(replay.procedure(), self.task.parameters())
+                plan_of(replay.procedure(), replay.parameters())
             }
             _ => Vec::new(),
         }
@@ -244,7 +244,7 @@ impl Session {
     pub async fn decide(&self, view: &View<'_>) -> Decision {
         if lock(&self.state).phase == Phase::Fresh {
             let choice = self.kit.choose(&self.task, &self.run_id, view.tools).await;
-            lock(&self.state).start(choice, &self.task);
+            lock(&self.state).start(choice);
         }
         let step = {
             let mut state = self.caught_up();
@@ -389,7 +389,7 @@ impl State {
         state
     }
 
-    fn start(&mut self, choice: Choice, task: &Task) {
+    fn start(&mut self, choice: Choice) {
         self.mode = choice.mode;
         self.reason = choice.reason;
         self.guidance = choice.guidance;
@@ -399,7 +399,7 @@ impl State {
         let procedure = choice.record.as_ref().and_then(|record| record.procedure().cloned());
         self.phase = match (choice.record, procedure) {
             (Some(record), Some(procedure)) => {
-                self.replay = Some((record, Replay::new(Arc::new(procedure), task.parameters().clone())));
+                self.replay = Some((record, Replay::new(Arc::new(procedure), choice.parameters)));
                 Phase::Replaying
             }
             _ => Phase::Planning,

@@ -267,6 +267,7 @@ impl<'a> Draft<'a> {
             dropped: self.dropped,
             guide_only: self.guide_only,
             withheld: self.withheld,
+            template: None,
             source_run: self.source.run.clone(),
             version: 1,
         }

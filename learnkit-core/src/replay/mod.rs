@@ -95,6 +95,11 @@ impl Replay {
         &self.procedure
     }
 
+    /// What the parameters of the task are.
+    pub(crate) fn parameters(&self) -> &BTreeMap<String, String> {
+        &self.parameters
+    }
+
     /// How many steps are done.
     pub(crate) fn done_count(&self) -> usize {
         self.done.iter().filter(|done| **done).count()
@@ -205,6 +210,48 @@ impl Replay {
     pub(crate) fn recorded_answer(&self) -> Option<&str> {
         let is_same = self.procedure.parameters == self.parameters;
         is_same.then(|| recorded_answer(&self.procedure, &self.fresh)).flatten()
+    }
+}
+
+/// What a procedure would have made of a task that a planner solved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Would {
+    /// The same calls.
+    Same,
+    /// It would have handed over before a call that differs.
+    Stop,
+    /// Other calls: the reason in words.
+    Differ(String),
+}
+
+/// Replays a procedure against the calls of a planned run, which were kept in a procedure of its own.
+pub(crate) fn would_make<'c>(
+    procedure: Arc<Procedure>,
+    parameters: BTreeMap<String, String>,
+    calls: impl IntoIterator<Item = &'c ToolCall>,
+) -> Would {
+    let steps = procedure.steps.len();
+    let mut replay = Replay::new(procedure, parameters);
+    for call in calls {
+        match replay.next() {
+            Next::Calls(planned) => {
+                let is_planned = |own: &PlannedCall| own.tool == call.tool && own.arguments.same_as(&call.arguments);
+                if !planned.iter().any(is_planned) {
+                    let tool = &call.tool;
+                    return Would::Differ(format!("a planned run called `{tool}` otherwise than it would have"));
+                }
+            }
+            Next::Complete => {
+                return Would::Differ(format!("a planned run called `{}` after its last step", call.tool));
+            }
+            Next::Diverged(_) => return Would::Stop,
+        }
+        replay.observe(call);
+    }
+    match (replay.stopped(), replay.done_count()) {
+        (Some(_), _) => Would::Stop,
+        (None, done) if done == steps => Would::Same,
+        (None, done) => Would::Differ(format!("a planned run was done after {done} of its {steps} steps")),
     }
 }
 

@@ -69,6 +69,7 @@ fn procedural(task: &str, steps: Vec<Step>) -> Skill {
         dropped: Vec::new(),
         guide_only: Vec::new(),
         withheld: Vec::new(),
+        template: None,
         source_run: RunId::new("run_1").unwrap(),
         version: 1,
     })

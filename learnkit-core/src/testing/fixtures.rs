@@ -118,6 +118,7 @@ pub fn procedure(trigger: &str, tool: &str, arguments: &str) -> Procedure {
         dropped: vec![Dropped { call: 0, tool: "search".to_owned(), reason: "it failed".to_owned() }],
         guide_only: vec!["a call failed that may have changed something".to_owned()],
         withheld: Vec::new(),
+        template: None,
         source_run: RunId::derived(&["source"]),
         version: 2,
     }
