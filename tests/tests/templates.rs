@@ -232,7 +232,14 @@ async fn one_contradiction_ends_a_template_for_good() {
     assert!(report.reason.contains("was contradicted"), "{}", report.reason);
     // Neither more runs that follow it nor a report bring it back.
     for (coins, from, to) in [(31, "ida", "jon"), (32, "kim", "leo"), (33, "mia", "ned")] {
-        planned_as(&memory, &text(coins, from, to), arguments(coins, from, to), ToolAnnotations::default(), Some(Verdict::Success)).await;
+        planned_as(
+            &memory,
+            &text(coins, from, to),
+            arguments(coins, from, to),
+            ToolAnnotations::default(),
+            Some(Verdict::Success),
+        )
+        .await;
     }
     assert_eq!(contradiction(&memory).await, Some(reason));
     assert_eq!(asked(&memory, &text(12, "eve", "frank")).await.0.len(), 0);

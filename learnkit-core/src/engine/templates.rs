@@ -168,8 +168,8 @@ impl LearnKit {
         let key = TaskKey::of_canonical(shown.task, &skeleton.template(), &self.identity(&self.inner.reader.scope));
         let id = RecordId::derived("template", &[key.as_str()]);
         procedure.version = 1;
-        procedure.template =
-            Some(Template { skeleton, key, examples: others.chain([own]).collect(), contradicted: None });
+        let examples = others.chain([own]).collect();
+        procedure.template = Some(Box::new(Template { skeleton, key, examples, contradicted: None }));
         let mut record = Record::new(
             id,
             Origin {

@@ -75,7 +75,7 @@ pub struct Procedure {
     pub withheld: Vec<Withheld>,
     /// What makes it a learned template; absent for the procedure of an exact task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub template: Option<Template>,
+    pub template: Option<Box<Template>>,
     /// The run it was made from.
     pub source_run: RunId,
     /// Rises when the same calls are distilled anew.

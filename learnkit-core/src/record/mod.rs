@@ -247,13 +247,13 @@ impl Record {
 
     /// What makes it a learned template.
     pub fn template(&self) -> Option<&Template> {
-        self.procedure()?.template.as_ref()
+        self.procedure()?.template.as_deref()
     }
 
     /// The same, to change it.
     pub(crate) fn template_mut(&mut self) -> Option<&mut Template> {
         match &mut self.content {
-            Content::Skill(skill) => skill.procedure.as_mut()?.template.as_mut(),
+            Content::Skill(skill) => skill.procedure.as_mut()?.template.as_deref_mut(),
             _ => None,
         }
     }
