@@ -15,7 +15,12 @@ const START: SignedDuration = SignedDuration::from_hours(24 * 18_262);
 
 /// A fresh memory on `memory:`.
 pub(crate) async fn open(trust: ReplayTrust) -> Result<LearnKit, BoxError> {
-    let settings = Settings { replay_trust: trust, memory_deadline: DEADLINE, ..Settings::default() };
+    with(Settings { replay_trust: trust, ..Settings::default() }).await
+}
+
+/// The same with these settings.
+pub(crate) async fn with(settings: Settings) -> Result<LearnKit, BoxError> {
+    let settings = Settings { memory_deadline: DEADLINE, ..settings };
     let clock = Arc::new(Ticking(AtomicI64::new(0)));
     Ok(LearnKit::builder().backend("memory:").settings(settings).clock(clock).build().await?)
 }

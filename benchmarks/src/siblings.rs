@@ -1,7 +1,10 @@
 //! Siblings: what one example of a task says about another of the same tool sequence.
 //!
 //! For every ordered pair of procedures with one tool sequence, the slots that one example gives are read from
-//! the recorded responses of the other and compared with the arguments that it really had.
+//! the recorded responses of the other and compared with the arguments that it really had. Then three siblings at a
+//! time are learned with templates on, and the others are replayed.
+
+mod templates;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader};
@@ -66,6 +69,8 @@ struct Figures {
     playbook_tokens_p95: usize,
     transfer_precision_pct: f64,
     slot_coverage_pct: f64,
+    /// What templates of three siblings sent for the others.
+    templates: templates::Figures,
 }
 
 /// Runs the measurement; the last line is one JSON object when asked for.
@@ -91,6 +96,7 @@ pub fn run(json: bool) -> Result<(), BoxError> {
     figures.transfer_precision_pct = percent(figures.transfers_right, figures.transfers);
     figures.slot_coverage_pct = percent(figures.slots, figures.arguments);
     report(&figures, &missed);
+    figures.templates = tokio::runtime::Runtime::new()?.block_on(templates::run(&groups, &rows))?;
     if json {
         println!("{}", serde_json::to_string(&figures)?);
     }

@@ -53,6 +53,11 @@ pub enum Event {
         /// Whether the procedure itself failed; a changed world is no fault of it.
         at_fault: bool,
     },
+    /// A run showed that a learned template is none.
+    Contradicted {
+        /// Why.
+        reason: String,
+    },
     /// The caller reported success of the run that made or used it.
     ReportedSuccess,
     /// The caller reported failure of the run that made or replayed it.
@@ -83,6 +88,7 @@ pub fn apply(record: &mut Record, event: &Event, at: Timestamp) -> String {
         Event::Harmed => harmed(record),
         Event::Misguided => misguided(record),
         Event::ReplayStopped { reason, at_fault } => replay_stopped(record, reason, *at_fault),
+        Event::Contradicted { reason } => format!("contradicted, and never replays again: {reason}"),
         Event::ReportedSuccess => reported_success(record, at),
         Event::ReportedFailure => reported_failure(record),
         Event::Superseded { by } => {
@@ -92,11 +98,24 @@ pub fn apply(record: &mut Record, event: &Event, at: Timestamp) -> String {
         Event::Pinned => pin(record),
         Event::Unpinned => unpin(record, at),
     };
+    end_template(record, event, &reason);
     if record.status != before {
         record.status_reason.clone_from(&reason);
         record.status_since = Some(at);
     }
     reason
+}
+
+/// One contradiction ends a learned template for good; the first reason stays.
+fn end_template(record: &mut Record, event: &Event, words: &str) {
+    let reason = match event {
+        Event::Contradicted { reason } | Event::ReplayStopped { reason, at_fault: true } => reason.as_str(),
+        Event::ReportedFailure => words,
+        _ => return,
+    };
+    if let Some(template) = record.template_mut() {
+        template.contradicted.get_or_insert_with(|| reason.to_owned());
+    }
 }
 
 /// The time to live starts anew; stale is undone. Whoever did harm goes through probation again.
@@ -433,6 +452,9 @@ pub fn may_replay(record: &Record, trust: ReplayTrust, now: Timestamp) -> Result
     }
     if let Some(reason) = &record.usage.suspended {
         return Err(format!("its replay is suspended until a planned success or a report: {reason}"));
+    }
+    if let Some(reason) = procedure.template.as_ref().and_then(|template| template.contradicted.as_ref()) {
+        return Err(format!("it was contradicted: {reason}"));
     }
     if let Some(reason) = procedure.guide_only.first() {
         return Err(format!("it may only guide: {reason}"));

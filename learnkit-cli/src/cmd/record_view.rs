@@ -1,7 +1,7 @@
 //! One record for people: standing, history, and the procedure with its guards.
 
 use learnkit::lifecycle::WorldCheck;
-use learnkit::procedure::{Check, Guard, Holds, Procedure, Step};
+use learnkit::procedure::{Check, Guard, Holds, Procedure, Step, Template};
 use learnkit::record::{Content, Record};
 use learnkit::{Error, ErrorKind};
 use serde_json::Value;
@@ -105,6 +105,9 @@ fn show_procedure(procedure: &Procedure, out: &mut Output<'_>) -> Outcome<()> {
             out.line(text::line(&format!("step {} guard: {}", at + 1, guard_words(guard))))?;
         }
     }
+    if let Some(template) = &procedure.template {
+        show_template(template, out)?;
+    }
     for dropped in &procedure.dropped {
         let (call, tool) = (dropped.call + 1, &dropped.tool);
         out.line(text::line(&format!("left out call {call}, {tool}: {}", dropped.reason)))?;
@@ -118,6 +121,21 @@ fn show_procedure(procedure: &Procedure, out: &mut Output<'_>) -> Outcome<()> {
     if let Some(answer) = &procedure.answer {
         out.heading("recorded answer")?;
         out.line(text::lines(answer))?;
+    }
+    Ok(())
+}
+
+fn show_template(template: &Template, out: &mut Output<'_>) -> Outcome<()> {
+    let kinds = template.skeleton.kinds().enumerate();
+    let kinds: Vec<String> = kinds.map(|(at, kind)| format!("p{} {}", at + 1, kind.as_str())).collect();
+    out.heading(&format!("template of {} examples", template.examples.len()))?;
+    out.line(text::line(&format!("words: {}", template.skeleton.template())))?;
+    out.line(text::line(&format!("values: {}", kinds.join(", "))))?;
+    for example in &template.examples {
+        out.line(text::line(&format!("example: run {}, record {}", example.run, example.record)))?;
+    }
+    if let Some(reason) = &template.contradicted {
+        out.line(text::line(&format!("contradicted, never replays again: {reason}")))?;
     }
     Ok(())
 }

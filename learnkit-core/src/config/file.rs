@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::{BackendUri, ReplayTrust, RetrievalBudget, Settings, TimeZone};
+use super::{BackendUri, ReplayTrust, RetrievalBudget, Settings, TemplateReplay, TimeZone};
 use crate::lifecycle::MaintenancePlan;
 use crate::record::{AgentName, Owner, Scope, Tenant};
 use crate::{Error, Result};
@@ -47,6 +47,8 @@ pub struct Config {
     pub distiller_model: Option<String>,
     /// Which trust a record needs to replay.
     pub replay_trust: Option<ReplayTrust>,
+    /// Whether confirmed templates replay: `off`, or `confirmed:` and how many distinct texts it takes.
+    pub template_replay: Option<TemplateReplay>,
     /// A gate score from here on passes, 0 to 5.
     pub quality_threshold: Option<f64>,
     /// Longer results are stored as a prefix, in bytes.
@@ -96,6 +98,7 @@ impl Config {
         Settings {
             quality_threshold: self.quality_threshold.unwrap_or(default.quality_threshold),
             replay_trust: self.replay_trust.unwrap_or(default.replay_trust),
+            template_replay: self.template_replay.unwrap_or(default.template_replay),
             budget: RetrievalBudget {
                 records: self.budget.records.unwrap_or(default.budget.records),
                 tokens: self.budget.tokens.unwrap_or(default.budget.tokens),

@@ -148,6 +148,7 @@ fn defaults() -> Config {
     let Settings {
         quality_threshold,
         replay_trust,
+        template_replay,
         budget,
         stored_result_bytes,
         memory_deadline,
@@ -164,6 +165,7 @@ fn defaults() -> Config {
         team: Some(crate::record::Owner::default()),
         agent: Some(crate::record::AgentName::default()),
         replay_trust: Some(replay_trust),
+        template_replay: Some(template_replay),
         quality_threshold: Some(quality_threshold),
         stored_result_bytes: Some(stored_result_bytes),
         memory_deadline_ms: u64::try_from(memory_deadline.as_millis()).ok(),
@@ -204,6 +206,7 @@ mod tests {
             ("classifier_model", "m"),
             ("distiller_model", "n"),
             ("replay_trust", "verified"),
+            ("template_replay", "confirmed:4"),
             ("quality_threshold", "4.25"),
             ("stored_result_bytes", "11"),
             ("memory_deadline_ms", "12"),

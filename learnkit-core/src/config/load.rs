@@ -95,7 +95,7 @@ mod tests {
     fn a_file_with_every_setting_is_read() {
         let config = Config::parse(
             "backend = 'sqlite:x.db'\ntenant = 'acme'\nscope = 'user:ann'\nteam = 'ops'\nagent = 'clerk'\noffline = true\n\
-             classifier_model = 'm'\ndistiller_model = 'n'\nreplay_trust = 'verified'\nquality_threshold = 4.0\n\
+             classifier_model = 'm'\ndistiller_model = 'n'\nreplay_trust = 'verified'\ntemplate_replay = 'confirmed:3'\nquality_threshold = 4.0\n\
              stored_result_bytes = 10\nmemory_deadline_ms = 250\nhook_deadline_ms = 90\nholdout_rate = 0.1\ntime_zone = '+02:00'\n\
              [budget]\nrecords = 3\ntokens = 400\n[maintain]\nweeks = 2\ndecay_rate = 0.1\nquarantine_hours = 1.5\n",
         )
@@ -128,6 +128,7 @@ mod tests {
             ("scope = 'everyone'", "unknown scope `everyone`", "(line: 1)"),
             ("a", "", "(line: 1)"),
             ("replay_trust = 'maybe'", "tool_outcome", "(line: 1)"),
+            ("template_replay = 'confirmed:2'", "use `confirmed:3`", "(line: 1)"),
             ("tenant = 5", "string", "(line: 1)"),
             ("time_zone = 'Berlin time'", "`Europe/Berlin`", "(line: 1)"),
             ("quality_threshold = 9.0", "`quality_threshold` must be from 0 to 5", ""),

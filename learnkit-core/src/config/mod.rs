@@ -4,6 +4,7 @@ mod file;
 mod layers;
 mod load;
 mod setting;
+mod template_replay;
 mod uri;
 mod zone;
 
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 pub use file::{BudgetConfig, Config, MaintainConfig, Switch};
 pub use layers::{CONFIG_FILE, CONFIG_VARIABLE, ConfigFile, DEFAULT_BACKEND, Layer, Layers};
 pub use setting::Setting;
+pub use template_replay::TemplateReplay;
 pub use uri::BackendUri;
 pub use zone::TimeZone;
 
@@ -85,6 +87,8 @@ pub struct Settings {
     pub quality_threshold: f64,
     /// Which trust a record needs to replay.
     pub replay_trust: ReplayTrust,
+    /// Whether templates that runs confirmed replay for texts that nobody asked before.
+    pub template_replay: TemplateReplay,
     /// How much a playbook may take.
     pub budget: RetrievalBudget,
     /// Longer results are stored as a prefix, in bytes.
@@ -104,6 +108,7 @@ impl Default for Settings {
         Self {
             quality_threshold: QUALITY_THRESHOLD,
             replay_trust: ReplayTrust::default(),
+            template_replay: TemplateReplay::default(),
             budget: RetrievalBudget::default(),
             stored_result_bytes: STORED_RESULT_BYTES,
             memory_deadline: Duration::from_secs(5),
@@ -124,6 +129,7 @@ impl Settings {
         if !(0.0..=5.0).contains(&self.quality_threshold) {
             return wrong("`quality_threshold` must be from 0 to 5");
         }
+        self.template_replay.check()?;
         if !(0.0..=1.0).contains(&self.holdout_rate) {
             return wrong("`holdout_rate` must be from 0 to 1");
         }

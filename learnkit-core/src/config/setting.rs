@@ -84,6 +84,7 @@ settings! {
     classifier_model => "classifier_model", "LEARNKIT_CLASSIFIER_MODEL", "";
     distiller_model => "distiller_model", "LEARNKIT_DISTILLER_MODEL", "";
     replay_trust => "replay_trust", "LEARNKIT_REPLAY_TRUST", "";
+    template_replay => "template_replay", "LEARNKIT_TEMPLATE_REPLAY", "";
     quality_threshold => "quality_threshold", "LEARNKIT_QUALITY_THRESHOLD", "";
     stored_result_bytes => "stored_result_bytes", "LEARNKIT_STORED_RESULT_BYTES", "";
     memory_deadline_ms => "memory_deadline_ms", "LEARNKIT_MEMORY_DEADLINE_MS", "";

@@ -7,7 +7,9 @@ use super::{Inner, LearnKit};
 use crate::backend::Store;
 use crate::classify::{Classifier, HeuristicClassifier};
 use crate::clock::{Clock, SystemClock};
-use crate::config::{BackendUri, Config, DEFAULT_BACKEND, ReplayTrust, RetrievalBudget, Settings, TimeZone};
+use crate::config::{
+    BackendUri, Config, DEFAULT_BACKEND, ReplayTrust, RetrievalBudget, Settings, TemplateReplay, TimeZone,
+};
 use crate::embed::Embedder;
 use crate::hook::{Precheck, Verifier};
 use crate::record::{AgentName, Owner, Reader, Scope, Tenant};
@@ -29,6 +31,7 @@ pub struct Builder {
     agent: Option<AgentName>,
     settings: Option<Settings>,
     replay_trust: Option<ReplayTrust>,
+    template_replay: Option<TemplateReplay>,
     budget: Option<RetrievalBudget>,
     time_zone: Option<TimeZone>,
     clock: Option<Arc<dyn Clock>>,
@@ -103,7 +106,8 @@ impl Builder {
 
     /// Every setting at once, over those of [`Self::config`].
     pub fn settings(mut self, settings: Settings) -> Self {
-        (self.replay_trust, self.budget, self.time_zone) = (None, None, None);
+        (self.replay_trust, self.template_replay) = (None, None);
+        (self.budget, self.time_zone) = (None, None);
         self.settings = Some(settings);
         self
     }
@@ -111,6 +115,13 @@ impl Builder {
     /// Which trust a record needs to replay.
     pub fn replay_trust(mut self, trust: ReplayTrust) -> Self {
         self.replay_trust = Some(trust);
+        self
+    }
+
+    /// Whether templates that runs confirmed replay for texts that nobody asked before; the default is
+    /// [`TemplateReplay::Off`].
+    pub fn template_replay(mut self, replay: TemplateReplay) -> Self {
+        self.template_replay = Some(replay);
         self
     }
 
@@ -209,6 +220,7 @@ impl Builder {
         let base = self.settings.clone().unwrap_or_else(|| self.config.settings());
         Settings {
             replay_trust: self.replay_trust.unwrap_or(base.replay_trust),
+            template_replay: self.template_replay.unwrap_or(base.template_replay),
             budget: self.budget.unwrap_or(base.budget),
             time_zone: self.time_zone.clone().unwrap_or(base.time_zone),
             ..base

@@ -3,9 +3,10 @@
 
 use jiff::Timestamp;
 
+use super::templates::TemplateChange;
 use crate::backend::{Batch, Found, Put, PutMode};
 use crate::lifecycle::{Event, apply, confirms, does_the_same};
-use crate::procedure::Procedure;
+use crate::procedure::{Example, Procedure};
 use crate::record::{Content, Failure, Kind, Record, RecordId, Status, Trust};
 use crate::run::{LearnedNote, StoredRun};
 use crate::secret::Secrets;
@@ -27,6 +28,8 @@ pub(super) struct Changes {
     pub(super) refuted: Option<Procedure>,
     /// Other procedures of the task that looked like doing the same.
     pub(super) siblings: Vec<RecordId>,
+    /// What the run means for learned templates.
+    pub(super) templates: Vec<TemplateChange>,
     /// A new or repeated failure, likewise.
     pub(super) failure: Option<Record>,
     pub(super) trace: Option<Record>,
@@ -37,7 +40,8 @@ impl Changes {
     pub(super) fn ids(&self) -> Vec<RecordId> {
         let events = self.events.iter().map(|(id, _)| id);
         let own = self.skill.iter().chain(&self.failure).map(|record| &record.id);
-        let mut ids: Vec<RecordId> = events.chain(own).chain(&self.siblings).cloned().collect();
+        let templates = self.templates.iter().map(TemplateChange::id);
+        let mut ids: Vec<RecordId> = events.chain(own).chain(&self.siblings).chain(templates).cloned().collect();
         ids.sort();
         ids.dedup();
         ids
@@ -51,6 +55,9 @@ impl Changes {
         }
         if let Some(skill) = &self.skill {
             draft.skill(skill);
+        }
+        for change in &self.templates {
+            draft.template(change);
         }
         if let Some(refuted) = &self.refuted {
             draft.refute(refuted);
@@ -192,6 +199,29 @@ impl Draft<'_> {
         }
     }
 
+    fn template(&mut self, change: &TemplateChange) {
+        match change {
+            TemplateChange::Contradicted { id, reason } => {
+                self.apply(id, &Event::Contradicted { reason: reason.clone() });
+            }
+            TemplateChange::Followed { id, example, procedure } => {
+                // It is as trusted as the weakest of its examples.
+                self.apply(id, &Event::PlannedAgain(Trust::Unverified));
+                if let Place::There(record) = self.place(id) {
+                    follow(record, example, procedure.as_deref());
+                }
+            }
+            TemplateChange::Shown(new) => match self.place(&new.id) {
+                Place::Missing => {
+                    self.puts.push(Put { record: (**new).clone(), mode: PutMode::Create });
+                    self.note(&new.id, Kind::Skill, "learned as a template");
+                }
+                // What contradicted it once stands.
+                Place::There(_) | Place::Unreadable => {}
+            },
+        }
+    }
+
     fn failure(&mut self, new: &Record) {
         let now = self.changes.now;
         let change = match self.place(&new.id) {
@@ -208,6 +238,23 @@ impl Draft<'_> {
         };
         self.note(&new.id, Kind::Failure, change);
     }
+}
+
+/// Another run did what a template would have made of its text.
+fn follow(record: &mut Record, example: &Example, procedure: Option<&Procedure>) {
+    let Content::Skill(skill) = &mut record.content else { return };
+    let Some(old) = &mut skill.procedure else { return };
+    let Some(fresh) = procedure else { return };
+    let mut fresh = fresh.clone();
+    fresh.confirm(old);
+    fresh.keep_guards_of(old);
+    fresh.template = old.template.take();
+    let conflict = fresh.guide_only.first().cloned();
+    if let Some(template) = &mut fresh.template {
+        template.add(example);
+        template.contradicted = template.contradicted.take().or(conflict);
+    }
+    *old = fresh;
 }
 
 /// What the failure of a procedure means for another one of the same task, if anything. A success that was

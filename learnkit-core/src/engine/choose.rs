@@ -1,9 +1,11 @@
 //! Choosing between replay, guide and cold: on a proof of sameness, never on similarity.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use super::LearnKit;
 use super::ask::Declined;
+use super::templates::ChosenTemplate;
 use crate::backend::{AgentFilter, ExactQuery, Scored};
 use crate::classify::{Classification, HeuristicClassifier};
 use crate::hash::Fingerprint;
@@ -26,6 +28,8 @@ pub(super) struct Choice {
     pub(super) reason: String,
     /// The record to replay.
     pub(super) record: Option<Record>,
+    /// What its parameters are in this task.
+    pub(super) parameters: BTreeMap<String, String>,
     /// What speaks for the world before that.
     pub(super) world_check: Option<WorldCheck>,
     /// The day, looked up once for everything that is planned.
@@ -57,6 +61,7 @@ impl Choice {
             mode: Mode::Cold,
             reason: reason.into(),
             record: None,
+            parameters: BTreeMap::new(),
             world_check: None,
             today,
             siblings: None,
@@ -64,6 +69,14 @@ impl Choice {
             candidates: Vec::new(),
             warnings: Vec::new(),
         }
+    }
+}
+
+impl Choice {
+    fn of_template(today: Today, chosen: ChosenTemplate) -> Self {
+        let cold = Self::cold(today, chosen.reason());
+        let ChosenTemplate { record, world_check, parameters } = chosen;
+        Self { mode: Mode::Replay, record: Some(record), world_check: Some(world_check), parameters, ..cold }
     }
 }
 
@@ -95,14 +108,15 @@ struct Candidate {
 }
 
 /// What records are judged by.
-struct Asked<'a> {
-    task: &'a Task,
-    tools: Option<&'a ToolManifest>,
-    today: &'a Today,
+#[derive(Clone)]
+pub(super) struct Asked<'a> {
+    pub(super) task: &'a Task,
+    pub(super) tools: Option<&'a ToolManifest>,
+    pub(super) today: &'a Today,
     /// Whether other values of the parameters took other calls.
-    values_decide: bool,
+    pub(super) values_decide: bool,
     /// Why the precheck is not asked again.
-    broken_precheck: Option<String>,
+    pub(super) broken_precheck: Option<String>,
 }
 
 impl LearnKit {
@@ -131,6 +145,7 @@ impl LearnKit {
                 mode: Mode::Replay,
                 reason: format!("exact task, {} record {}{unchecked}", record.trust, record.id),
                 record: Some(record),
+                parameters: task.parameters().clone(),
                 world_check: Some(world_check),
                 siblings: Some(exact.siblings),
                 candidates: exact.notes,
@@ -138,9 +153,37 @@ impl LearnKit {
             };
         }
         let why = exact.refusal.unwrap_or_else(|| "no record of this exact task".to_owned());
-        let mut choice = self.guide_or_cold(task, Choice::cold(today, why)).await;
+        // Whatever is stored of the exact task decides, also that it may not replay.
+        let mut choice = if exact.notes.is_empty() {
+            let asked = Asked { task, tools, today: &today, values_decide: false, broken_precheck: None };
+            self.template_or_guide(&asked, why).await
+        } else {
+            self.guide_or_cold(task, Choice::cold(today, why)).await
+        };
         choice.candidates.splice(0..0, exact.notes);
         choice.siblings = Some(exact.siblings);
+        choice
+    }
+
+    /// A confirmed template replays where the settings let it, else similar records guide.
+    async fn template_or_guide(&self, asked: &Asked<'_>, why: String) -> Choice {
+        let (task, today) = (asked.task, asked.today.clone());
+        let Some(least) = self.inner.settings.template_replay.min_distinct() else {
+            return self.guide_or_cold(task, Choice::cold(today, why)).await;
+        };
+        let templated = match self.by_template(asked, least).await {
+            Ok(templated) => templated,
+            Err(error) => {
+                let mut choice = self.guide_or_cold(task, Choice::cold(today, why)).await;
+                choice.warnings.push(format!("templates could not be read: {}", error.chain()));
+                return choice;
+            }
+        };
+        let mut choice = match templated.chosen {
+            Some(chosen) => Choice::of_template(today, chosen),
+            None => self.guide_or_cold(task, Choice::cold(today, templated.refusal.unwrap_or(why))).await,
+        };
+        choice.candidates.splice(0..0, templated.notes);
         choice
     }
 
@@ -222,7 +265,7 @@ impl LearnKit {
     }
 
     /// Whether a replay of a record may begin; the host is asked last.
-    async fn may_begin(&self, record: &Record, asked: &mut Asked<'_>) -> Result<WorldCheck, String> {
+    pub(super) async fn may_begin(&self, record: &Record, asked: &mut Asked<'_>) -> Result<WorldCheck, String> {
         let world_check = self.judged(record, asked)?;
         let Some(procedure) = record.procedure().filter(|_| self.has_precheck()) else { return Ok(world_check) };
         if let Some(reason) = &asked.broken_precheck {

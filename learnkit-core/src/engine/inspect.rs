@@ -1,5 +1,7 @@
 //! `inspect`: what memory would do for a task, without changing anything.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::LearnKit;
@@ -127,7 +129,9 @@ impl LearnKit {
             record: choice.record.as_ref().map(|record| record.id.clone()),
             trust: choice.record.as_ref().map(|record| record.trust),
             world_check: choice.world_check,
-            plan: procedure.map(|procedure| plan_lines(procedure, &task, &choice.today)).unwrap_or_default(),
+            plan: procedure
+                .map(|procedure| plan_lines(procedure, &choice.parameters, &choice.today))
+                .unwrap_or_default(),
             candidates: choice.candidates,
             playbook: guidance.playbook,
             near: near.collect(),
@@ -136,8 +140,8 @@ impl LearnKit {
     }
 }
 
-fn plan_lines(procedure: &Procedure, task: &Task, today: &Today) -> Vec<PlanLine> {
-    let plan = plan_of(procedure, task.parameters(), today);
+fn plan_lines(procedure: &Procedure, parameters: &BTreeMap<String, String>, today: &Today) -> Vec<PlanLine> {
+    let plan = plan_of(procedure, parameters, today);
     let lines = plan.into_iter().zip(&procedure.steps).map(|(call, step)| PlanLine {
         tool: call.tool,
         arguments: call.arguments,

@@ -8,6 +8,7 @@ use super::account::{Answer, stored_run};
 use super::changes::{Changes, failure_id};
 use super::library::trace_id;
 use super::session::State;
+use super::templates::{Shown, TemplateChange};
 use super::{LearnKit, RunReport};
 use crate::backend::{Committed, MakeBatch};
 use crate::lifecycle::{Event, blame, does_the_same};
@@ -116,6 +117,7 @@ pub(super) async fn learn(kit: &LearnKit, ended: &Ended, outcome: &Outcome) -> L
     let kit = kit.with_agent(ended.agent.clone());
     let mut lesson = Lesson::of(&kit, ended, outcome);
     lesson.find_siblings().await;
+    lesson.find_templates().await;
     let answer = lesson.answer.clone();
     match lesson.store().await {
         Ok(Committed::Stored(_)) => Learned { report: RunReport::of(&lesson.run, answer), fate: Fate::Stored },
@@ -154,6 +156,8 @@ struct Lesson<'a> {
     refuted: Option<Procedure>,
     /// Procedures of the same task that may do the same.
     siblings: Vec<RecordId>,
+    /// What the run means for learned templates.
+    templates: Vec<TemplateChange>,
 }
 
 impl<'a> Lesson<'a> {
@@ -183,6 +187,7 @@ impl<'a> Lesson<'a> {
             failure: None,
             refuted: None,
             siblings: Vec::new(),
+            templates: Vec::new(),
         };
         lesson.judge();
         lesson
@@ -243,16 +248,25 @@ impl<'a> Lesson<'a> {
                 self.events.push((id, Event::ReportedSuccess));
             }
         } else if self.fails() {
+            if record.template().is_some() {
+                let reason = "a run that it replayed failed".to_owned();
+                self.events.push((id.clone(), Event::Contradicted { reason }));
+            }
             self.events.push((id, if verdict { Event::ReportedFailure } else { Event::Harmed }));
             self.refuted = verdict.then(|| replay.procedure().clone());
             self.failure = Some(self.describe_failure());
         }
     }
 
+    /// The day of the run, unless it was recorded on another one.
+    fn day(&self) -> Option<Today> {
+        let (began, calls, zone) = (self.ended.started, &self.ended.calls, &self.kit.inner.settings.time_zone);
+        Today::of_run(began, calls, self.now, zone)
+    }
+
     fn distilled(&self) -> Option<Procedure> {
         let stored_result_bytes = self.kit.inner.settings.stored_result_bytes;
-        let (began, calls, zone) = (self.ended.started, &self.ended.calls, &self.kit.inner.settings.time_zone);
-        let today = Today::of_run(began, calls, self.now, zone);
+        let today = self.day();
         let source = Source {
             task: &self.ended.task,
             calls: &self.ended.calls,
@@ -298,6 +312,35 @@ impl<'a> Lesson<'a> {
         self.siblings.push(skill_id(&self.run.task, own));
         self.siblings.sort();
         self.siblings.dedup();
+    }
+
+    /// Finds out what a planned success means for learned templates, where the settings ask for it.
+    async fn find_templates(&mut self) {
+        let (Some(least), Some(own)) = (self.kit.inner.settings.template_replay.min_distinct(), &self.procedure) else {
+            return;
+        };
+        // A text with a secret in it is not compared.
+        let is_masked = self.run.task.canonical != self.ended.task.canonical();
+        if is_masked || self.secrets.are_in(&self.run.task.canonical) || !self.ended.task.parameters().is_empty() {
+            return;
+        }
+        let is_kept = |index: usize| own.dropped.iter().all(|dropped| dropped.call != index);
+        let kept = self.ended.calls.iter().enumerate().filter(|(index, _)| is_kept(*index));
+        let shown = Shown {
+            task: &self.ended.task,
+            run: &self.run.id,
+            procedure: own,
+            record: self.record_of(own),
+            trust: self.trust(),
+            today: self.day().unwrap_or_else(|| Today::at(self.now, &self.kit.inner.settings.time_zone)),
+            calls: kept.map(|(_, call)| call).collect(),
+        };
+        match self.kit.shown_template(&shown, least).await {
+            Ok(changes) => self.templates = changes,
+            Err(error) => {
+                self.run.warnings.push(format!("templates could not be looked up: {}", error.chain()));
+            }
+        }
     }
 
     /// Whether memory planned a part of the run: then it confirms nothing.
@@ -375,19 +418,25 @@ impl<'a> Lesson<'a> {
             may_confirm: !self.is_partly_replayed(),
             refuted: self.refuted.clone(),
             siblings: self.siblings.clone(),
+            templates: self.templates.clone(),
             failure: self.failure.as_ref().map(|failure| self.failure(failure)),
             trace: has_calls.then(|| self.trace()),
         }
     }
 
     fn skill(&self, procedure: &Procedure) -> Record {
-        let id = self.moved_on(procedure).unwrap_or_else(|| skill_id(&self.run.task, procedure));
-        let mut record = self.new_record(id, Content::Skill(Skill::of_procedure(procedure.clone())));
+        let mut record =
+            self.new_record(self.record_of(procedure), Content::Skill(Skill::of_procedure(procedure.clone())));
         record.confidence = Confidence::DISTILLED;
         record.trust = self.trust();
         record.usage.successes = 1;
         record.task = Some(self.run.task.clone());
         record
+    }
+
+    /// The record that keeps a procedure of the exact task.
+    fn record_of(&self, procedure: &Procedure) -> RecordId {
+        self.moved_on(procedure).unwrap_or_else(|| skill_id(&self.run.task, procedure))
     }
 
     fn failure(&self, failure: &Failure) -> Record {
@@ -399,7 +448,8 @@ impl<'a> Lesson<'a> {
     /// The record whose replay stopped because the world had changed, when the same tools solved the task
     /// again: it moves on with the world, so that a task with a fresh id in every run stays one record.
     fn moved_on(&self, procedure: &Procedure) -> Option<RecordId> {
-        let (record, replay) = self.ended.state.replay.as_ref()?;
+        // A template stands for other texts, too: what this one needs becomes a record of its own.
+        let (record, replay) = self.ended.state.replay.as_ref().filter(|(record, _)| record.template().is_none())?;
         let changed_world = !replay.stopped()?.at_fault;
         (changed_world && replay.procedure().tools() == procedure.tools()).then(|| record.id.clone())
     }

@@ -26,6 +26,7 @@ mod run;
 mod seen_tools;
 mod session;
 mod skills;
+mod templates;
 mod transfer;
 
 use std::collections::BTreeSet;

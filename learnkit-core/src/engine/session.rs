@@ -242,7 +242,7 @@ impl Session {
     pub async fn decide(&self, view: &View<'_>) -> Decision {
         if lock(&self.state).phase == Phase::Fresh {
             let choice = self.kit.choose(&self.task, &self.run_id, view.tools).await;
-            lock(&self.state).start(choice, &self.task);
+            lock(&self.state).start(choice);
         }
         let step = {
             let mut state = self.caught_up();
@@ -387,7 +387,7 @@ impl State {
         state
     }
 
-    fn start(&mut self, choice: Choice, task: &Task) {
+    fn start(&mut self, choice: Choice) {
         self.mode = choice.mode;
         self.reason = choice.reason;
         self.guidance = choice.guidance;
@@ -397,7 +397,7 @@ impl State {
         let procedure = choice.record.as_ref().and_then(|record| record.procedure().cloned());
         self.phase = match (choice.record, procedure) {
             (Some(record), Some(procedure)) => {
-                self.replay = Some((record, Replay::new(Arc::new(procedure), task.parameters().clone(), choice.today)));
+                self.replay = Some((record, Replay::new(Arc::new(procedure), choice.parameters, choice.today)));
                 Phase::Replaying
             }
             _ => Phase::Planning,

@@ -285,6 +285,7 @@ impl<'a> Draft<'a> {
             guide_only: self.guide_only,
             unsettled: self.unsettled,
             withheld: self.withheld,
+            template: None,
             source_run: self.source.run.clone(),
             version: 1,
         }

@@ -18,9 +18,14 @@ const MIN_CERTAIN_CHARS: usize = 3;
 /// another value may need either of them, or a third.
 pub(crate) fn values_decide(procedures: &[&Procedure]) -> bool {
     let [first, rest @ ..] = procedures else { return false };
-    let signature = first.signature();
-    rest.iter().any(|other| other.parameters != first.parameters && other.signature() != signature)
-        || values_decide(rest)
+    // Signatures are long; procedures without parameters, or with the same values, need none.
+    if rest.iter().all(|other| other.parameters == first.parameters) {
+        return false;
+    }
+    let signed: Vec<_> = procedures.iter().map(|own| (&own.parameters, own.signature())).collect();
+    signed.iter().enumerate().any(|(at, (parameters, calls))| {
+        signed.iter().skip(at + 1).any(|(others, other_calls)| others != parameters && other_calls != calls)
+    })
 }
 
 impl Procedure {

@@ -14,6 +14,7 @@ mod poison;
 mod said;
 mod shape;
 mod slot;
+mod template;
 mod today;
 mod value;
 mod when;
@@ -34,6 +35,8 @@ pub(crate) use said::Said;
 pub use shape::{LeafShape, Shape};
 pub use slot::{Candidate, Part, Slot};
 pub(crate) use slot::{DaysOn, Sources};
+pub use template::{Example, Template};
+pub(crate) use template::{Sample, aligned};
 pub use today::Today;
 pub use value::is_opaque;
 pub(crate) use value::{is_date_or_time, mentions, same_scalar};
@@ -77,6 +80,9 @@ pub struct Procedure {
     /// What only free text in a result gave: no planner is shown it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub withheld: Vec<Withheld>,
+    /// What makes it a learned template; absent for the procedure of an exact task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub template: Option<Box<Template>>,
     /// The run it was made from.
     pub source_run: RunId,
     /// Rises when the same calls are distilled anew.
@@ -178,6 +184,7 @@ impl Procedure {
         visit(&mut self.trigger);
         self.answer.iter_mut().for_each(visit);
         self.guide_only.iter_mut().chain(&mut self.unsettled).for_each(visit);
+        self.template.iter_mut().filter_map(|template| template.contradicted.as_mut()).for_each(visit);
         self.contracts.values_mut().for_each(|contract| contract.each_text(visit));
         for step in &mut self.steps {
             step.arguments.each_text(visit);

@@ -34,7 +34,7 @@ pub use status::Status;
 pub use strategy::Strategy;
 pub use trace::Trace;
 
-use crate::procedure::Procedure;
+use crate::procedure::{Procedure, Template};
 use crate::task::TaskKey;
 
 /// The version of the stored form; readers refuse a newer one by name.
@@ -241,6 +241,19 @@ impl Record {
     pub fn procedure(&self) -> Option<&Procedure> {
         match &self.content {
             Content::Skill(skill) => skill.procedure.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// What makes it a learned template.
+    pub fn template(&self) -> Option<&Template> {
+        self.procedure()?.template.as_deref()
+    }
+
+    /// The same, to change it.
+    pub(crate) fn template_mut(&mut self) -> Option<&mut Template> {
+        match &mut self.content {
+            Content::Skill(skill) => skill.procedure.as_mut()?.template.as_deref_mut(),
             _ => None,
         }
     }

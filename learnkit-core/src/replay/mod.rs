@@ -218,6 +218,43 @@ impl Replay {
     }
 }
 
+/// What a procedure would have made of a task that a planner solved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Would {
+    /// The same calls.
+    Same,
+    /// It would have handed over before a call that differs.
+    Stop,
+    /// Other calls: the reason in words.
+    Differ(String),
+}
+
+/// Lets a replay look at the calls of a planned run, which were kept in a procedure of its own.
+pub(crate) fn would_make<'c>(mut replay: Replay, calls: impl IntoIterator<Item = &'c ToolCall>) -> Would {
+    let steps = replay.procedure.steps.len();
+    for call in calls {
+        match replay.next() {
+            Next::Calls(planned) => {
+                let is_planned = |own: &PlannedCall| own.tool == call.tool && own.arguments.same_as(&call.arguments);
+                if !planned.iter().any(is_planned) {
+                    let tool = &call.tool;
+                    return Would::Differ(format!("a planned run called `{tool}` otherwise than it would have"));
+                }
+            }
+            Next::Complete => {
+                return Would::Differ(format!("a planned run called `{}` after its last step", call.tool));
+            }
+            Next::Diverged(_) => return Would::Stop,
+        }
+        replay.observe(call);
+    }
+    match (replay.stopped(), replay.done_count()) {
+        (Some(_), _) => Would::Stop,
+        (None, done) if done == steps => Would::Same,
+        (None, done) => Would::Differ(format!("a planned run was done after {done} of its {steps} steps")),
+    }
+}
+
 /// The step and the steps after it that ran side by side with it.
 fn batch_of(steps: &[Step], first: usize) -> std::ops::Range<usize> {
     let group = steps.get(first).and_then(|step| step.group);

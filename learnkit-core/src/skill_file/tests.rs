@@ -70,6 +70,7 @@ fn procedural(task: &str, steps: Vec<Step>) -> Skill {
         guide_only: Vec::new(),
         unsettled: Vec::new(),
         withheld: Vec::new(),
+        template: None,
         source_run: RunId::new("run_1").unwrap(),
         version: 1,
     })

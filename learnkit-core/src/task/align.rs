@@ -113,6 +113,20 @@ impl Skeleton {
         values.next().is_none().then_some(text)
     }
 
+    /// The text with `{p1}`, `{p2}` and so on for the slots, as [`Task::template`](crate::Task::template) takes
+    /// it.
+    pub fn template(&self) -> String {
+        let mut slots = 0;
+        let parts = self.segments.iter().map(|segment| match segment {
+            Segment::Literal(literal) => literal.replace('{', "{{").replace('}', "}}"),
+            Segment::Slot { .. } => {
+                slots += 1;
+                format!("{{p{slots}}}")
+            }
+        });
+        parts.collect()
+    }
+
     fn read_tokens(&self, text: &str, tokens: &[Token<'_>]) -> Option<Vec<String>> {
         let mut ways = Ways::start(tokens.len());
         let mut steps = Vec::new();

@@ -93,6 +93,18 @@ impl Task {
         Ok(Self { history: self.history, format: self.format, environment: self.environment, ..built })
     }
 
+    /// The same task as one of a template: the values that a skeleton reads from its words are its parameters
+    /// `p1`, `p2` and so on. Nothing where the skeleton does not read it, where it has declared parameters, or
+    /// where a value is a secret.
+    pub(crate) fn read_by(&self, skeleton: &Skeleton) -> Option<Self> {
+        if self.template.is_some() {
+            return None;
+        }
+        let values = skeleton.read(&self.canonical())?;
+        let values = values.into_iter().enumerate().map(|(at, value)| (format!("p{}", at + 1), value));
+        Self { text: skeleton.template(), ..self.clone() }.with_parameters(values.collect()).ok()
+    }
+
     /// The task in words, parameters filled in.
     pub fn text(&self) -> &str {
         &self.text

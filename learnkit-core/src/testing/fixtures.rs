@@ -119,6 +119,7 @@ pub fn procedure(trigger: &str, tool: &str, arguments: &str) -> Procedure {
         guide_only: vec!["a call failed that may have changed something".to_owned()],
         unsettled: vec!["an id that nothing recorded gave".to_owned()],
         withheld: Vec::new(),
+        template: None,
         source_run: RunId::derived(&["source"]),
         version: 2,
     }

@@ -40,6 +40,19 @@ pub enum SlotKind {
 }
 
 impl SlotKind {
+    /// The kind in one word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Number => "number",
+            Self::Date => "date",
+            Self::Quoted => "quoted",
+            Self::Identifier => "identifier",
+            Self::Name => "name",
+            Self::Word => "word",
+            Self::Words => "words",
+        }
+    }
+
     /// The kind of tokens that stand for one value; nothing where they may not be one.
     pub(super) fn of(tokens: &[Token<'_>]) -> Option<Self> {
         if let [only] = tokens
