@@ -27,6 +27,8 @@ pub(super) struct Changes {
     pub(super) refuted: Option<Procedure>,
     /// Other procedures of the task that looked like doing the same.
     pub(super) siblings: Vec<RecordId>,
+    /// The procedures of the same task, with whose loops those of the new one are compared.
+    pub(super) relatives: Vec<RecordId>,
     /// A new or repeated failure, likewise.
     pub(super) failure: Option<Record>,
     pub(super) trace: Option<Record>,
@@ -37,7 +39,7 @@ impl Changes {
     pub(super) fn ids(&self) -> Vec<RecordId> {
         let events = self.events.iter().map(|(id, _)| id);
         let own = self.skill.iter().chain(&self.failure).map(|record| &record.id);
-        let mut ids: Vec<RecordId> = events.chain(own).chain(&self.siblings).cloned().collect();
+        let mut ids: Vec<RecordId> = events.chain(own).chain(&self.siblings).chain(&self.relatives).cloned().collect();
         ids.sort();
         ids.dedup();
         ids
@@ -161,6 +163,30 @@ impl Draft<'_> {
         self.run.trust = Some(trust);
         self.run.procedure = Some(id.clone());
         self.note(&id, Kind::Skill, change);
+        self.compare_loops(&id);
+    }
+
+    /// What went through a list in one run of a task and not in another is no proven loop.
+    fn compare_loops(&mut self, id: &RecordId) {
+        let changes = self.changes;
+        for relative in changes.relatives.iter().filter(|relative| *relative != id) {
+            let pair = self.peek(id).zip(self.peek(relative).filter(|record| stands(record)));
+            let Some((mut own, mut other)) =
+                pair.and_then(|(own, other)| Some((own.procedure()?.clone(), other.procedure()?.clone())))
+            else {
+                continue;
+            };
+            if own.compare_loops(&mut other) {
+                self.set_procedure(id, own);
+                self.set_procedure(relative, other);
+            }
+        }
+    }
+
+    fn set_procedure(&mut self, id: &RecordId, procedure: Procedure) {
+        if let Place::There(Record { content: Content::Skill(skill), .. }) = self.place(id) {
+            skill.procedure = Some(procedure);
+        }
     }
 
     /// Whether a stored procedure and the new one confirm each other; the stored ones become confirmed.
@@ -208,6 +234,11 @@ impl Draft<'_> {
         };
         self.note(&new.id, Kind::Failure, change);
     }
+}
+
+/// Whether what a record holds solved its task as far as is known.
+fn stands(record: &Record) -> bool {
+    !matches!(record.status, Status::Retired | Status::Harmful)
 }
 
 /// What the failure of a procedure means for another one of the same task, if anything. A success that was

@@ -154,6 +154,8 @@ struct Lesson<'a> {
     refuted: Option<Procedure>,
     /// Procedures of the same task that may do the same.
     siblings: Vec<RecordId>,
+    /// Procedures of the same task that passed.
+    relatives: Vec<RecordId>,
 }
 
 impl<'a> Lesson<'a> {
@@ -183,6 +185,7 @@ impl<'a> Lesson<'a> {
             failure: None,
             refuted: None,
             siblings: Vec::new(),
+            relatives: Vec::new(),
         };
         lesson.judge();
         lesson
@@ -278,8 +281,9 @@ impl<'a> Lesson<'a> {
         let Some(own) = self.procedure.as_ref().or(self.refuted.as_ref()) else { return };
         let state = &self.ended.state;
         let mut looked_up = Vec::new();
-        // The same calls have the same id; only known effects can be the same under another one.
-        if state.siblings.is_none() && own.has_known_effects() {
+        // The same calls have the same id; known effects can be the same under another one, and so can a list
+        // be gone through in another way.
+        if state.siblings.is_none() && (own.has_known_effects() || own.sees_a_list()) {
             match self.kit.siblings_of(&self.run.task).await {
                 Ok(found) => looked_up = found,
                 Err(error) => {
@@ -290,11 +294,22 @@ impl<'a> Lesson<'a> {
         }
         let replayed = state.replay.iter().map(|(record, _)| record);
         let known = state.siblings.iter().flatten().chain(replayed).chain(&looked_up);
-        let alike = known.filter(|record| record.procedure().is_some_and(|procedure| does_the_same(procedure, own)));
+        let known: Vec<&Record> = known.collect();
+        self.relatives =
+            known.iter().filter(|record| self.may_loop_alike(record, own)).map(|record| record.id.clone()).collect();
+        let alike = known
+            .into_iter()
+            .filter(|record| record.procedure().is_some_and(|procedure| does_the_same(procedure, own)));
         self.siblings = alike.map(|record| record.id.clone()).collect();
         self.siblings.push(skill_id(&self.run.task, own));
         self.siblings.sort();
         self.siblings.dedup();
+    }
+
+    /// Whether one of them may go through a list as the other does, or does not.
+    fn may_loop_alike(&self, record: &Record, own: &Procedure) -> bool {
+        let is_own_task = record.task.as_ref().is_some_and(|link| link.key == self.run.task.key);
+        is_own_task && record.procedure().is_some_and(|other| own.has_loops() || other.has_loops())
     }
 
     /// Whether memory planned a part of the run: then it confirms nothing.
@@ -367,6 +382,7 @@ impl<'a> Lesson<'a> {
             may_confirm: !self.is_partly_replayed(),
             refuted: self.refuted.clone(),
             siblings: self.siblings.clone(),
+            relatives: self.relatives.clone(),
             failure: self.failure.as_ref().map(|failure| self.failure(failure)),
             trace: has_calls.then(|| self.trace()),
         }
@@ -393,7 +409,10 @@ impl<'a> Lesson<'a> {
     fn moved_on(&self, procedure: &Procedure) -> Option<RecordId> {
         let (record, replay) = self.ended.state.replay.as_ref()?;
         let changed_world = !replay.stopped()?.at_fault;
-        (changed_world && replay.procedure().tools() == procedure.tools()).then(|| record.id.clone())
+        // What goes through a list in another way, or not at all, is another procedure.
+        let is_other = replay.procedure().has_loops() || procedure.has_loops();
+        let same_tools = !is_other && replay.procedure().tools() == procedure.tools();
+        (changed_world && same_tools).then(|| record.id.clone())
     }
 
     fn trust(&self) -> Trust {

@@ -4,6 +4,7 @@
 //! ([`crate::lifecycle::may_replay`]) and what happens after a stop ([`crate::engine`]).
 
 mod answer;
+mod each;
 mod handover;
 mod preflight;
 
@@ -66,6 +67,12 @@ pub(crate) enum Next {
 #[derive(Debug)]
 pub(crate) struct Replay {
     procedure: Arc<Procedure>,
+    /// The procedure with one call for each element in place of the loops that were come to.
+    plan: Arc<Procedure>,
+    /// The step of the procedure that each step of the plan is.
+    origin: Vec<usize>,
+    /// Whether a list had another length than it was recorded with.
+    is_resized: bool,
     /// The parameters of the task.
     parameters: BTreeMap<String, String>,
     results: crate::procedure::Results,
@@ -80,7 +87,10 @@ impl Replay {
     pub(crate) fn new(procedure: Arc<Procedure>, parameters: BTreeMap<String, String>) -> Self {
         let steps = procedure.steps.len();
         Self {
+            plan: Arc::clone(&procedure),
             procedure,
+            origin: (0..steps).collect(),
+            is_resized: false,
             parameters,
             results: crate::procedure::Results::default(),
             fresh: vec![None; steps],
@@ -100,6 +110,11 @@ impl Replay {
         self.done.iter().filter(|done| **done).count()
     }
 
+    /// Whether every step is done.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.done.iter().all(|done| *done)
+    }
+
     /// Why it stopped, if it did.
     pub(crate) fn stopped(&self) -> Option<&Divergence> {
         self.stopped.as_ref()
@@ -115,14 +130,18 @@ impl Replay {
         if let Some(divergence) = &self.stopped {
             return Next::Diverged(divergence.clone());
         }
-        let procedure = Arc::clone(&self.procedure);
-        let Some(first) = self.done.iter().position(|done| !done) else { return Next::Complete };
-        let batch = batch_of(&procedure.steps, first);
+        let first = match self.come_to() {
+            Ok(Some(first)) => first,
+            Ok(None) => return Next::Complete,
+            Err(divergence) => return Next::Diverged(divergence),
+        };
+        let plan = Arc::clone(&self.plan);
+        let batch = batch_of(&plan.steps, first);
         let mut calls = Vec::new();
         for index in batch.filter(|index| self.done.get(*index) == Some(&false)) {
-            let Some(step) = procedure.steps.get(index) else { continue };
+            let Some(step) = plan.steps.get(index) else { continue };
             match self.bound(step) {
-                Ok(arguments) => calls.push(planned(step, index, arguments)),
+                Ok(arguments) => calls.push(planned(step, self.origin_of(index), arguments)),
                 Err(reason) => return Next::Diverged(self.stop(index, reason, false)),
             }
         }
@@ -143,13 +162,14 @@ impl Replay {
         if self.stopped.is_some() || call.parent.is_some() || call.turn > 0 {
             return;
         }
-        let procedure = Arc::clone(&self.procedure);
-        let Some(first) = self.done.iter().position(|done| !done) else {
-            self.stop(procedure.steps.len(), format!("`{}` was called after the last step", call.tool), false);
+        let Ok(first) = self.come_to() else { return };
+        let plan = Arc::clone(&self.plan);
+        let Some(first) = first else {
+            self.stop(plan.steps.len(), format!("`{}` was called after the last step", call.tool), false);
             return;
         };
-        let open = batch_of(&procedure.steps, first).filter(|index| self.done.get(*index) == Some(&false));
-        let same_tool = open.filter_map(|index| Some((index, procedure.steps.get(index)?)));
+        let open = batch_of(&plan.steps, first).filter(|index| self.done.get(*index) == Some(&false));
+        let same_tool = open.filter_map(|index| Some((index, plan.steps.get(index)?)));
         let same_tool: Vec<(usize, &Step)> = same_tool.filter(|(_, step)| step.tool == call.tool).collect();
         for (index, step) in &same_tool {
             match self.bound(step) {
@@ -168,9 +188,12 @@ impl Replay {
             self.stop(index, format!("`{}` failed: {reason}", call.tool), true);
             return;
         }
+        let plan = Arc::clone(&self.plan);
         let fresh = Arc::new(call.output.to_json());
         let same_text = crate::hash::sha256(call.output.as_text().as_bytes()) == step.result.sha256;
-        if let Some(reason) = step.shape.divergence(&fresh) {
+        let may_be_empty = self.empty_list(index, &fresh, &plan).map(|list| step.shape.without_elements_of(list));
+        let shape = may_be_empty.as_ref().unwrap_or(&step.shape);
+        if let Some(reason) = shape.divergence(&fresh) {
             self.stop(index, format!("`{}`: {reason}", call.tool), true);
             return;
         }
@@ -194,8 +217,13 @@ impl Replay {
         }
     }
 
+    /// The step of the procedure that a step of the plan is.
+    fn origin_of(&self, step: usize) -> usize {
+        self.origin.get(step).copied().unwrap_or(self.procedure.steps.len())
+    }
+
     fn stop(&mut self, step: usize, reason: String, at_fault: bool) -> Divergence {
-        let divergence = Divergence { step, reason, at_fault };
+        let divergence = Divergence { step: self.origin_of(step), reason, at_fault };
         self.stopped = Some(divergence.clone());
         divergence
     }
@@ -203,8 +231,8 @@ impl Replay {
     /// The recorded answer, when every result equals the recorded one (semantics §6) and it answers for the
     /// same parameters.
     pub(crate) fn recorded_answer(&self) -> Option<&str> {
-        let is_same = self.procedure.parameters == self.parameters;
-        is_same.then(|| recorded_answer(&self.procedure, &self.fresh)).flatten()
+        let is_same = self.procedure.parameters == self.parameters && !self.is_resized;
+        is_same.then(|| recorded_answer(&self.plan, &self.fresh)).flatten()
     }
 }
 
@@ -228,7 +256,8 @@ fn planned(step: &Step, index: usize, arguments: Arguments) -> PlannedCall {
 pub(crate) fn plan_of(procedure: &Procedure, parameters: &BTreeMap<String, String>) -> Vec<PlannedCall> {
     let steps = procedure.steps.iter().enumerate();
     let plan = steps.map(|(index, step)| {
-        let (arguments, open) = step.bound_to_task(parameters);
+        let (arguments, mut open) = step.bound_to_task(parameters);
+        open.extend(procedure.proven_argument(index).filter(|own| !open.contains(own)));
         PlannedCall { open, ..planned(step, index, arguments) }
     });
     plan.collect()

@@ -71,6 +71,7 @@ fn procedural(task: &str, steps: Vec<Step>) -> Skill {
         unsettled: Vec::new(),
         withheld: Vec::new(),
         source_run: RunId::new("run_1").unwrap(),
+        loops: Vec::new(),
         version: 1,
     })
 }
