@@ -7,9 +7,10 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::bind::Taken;
 use super::guard::{Given, Results};
-use super::loops::{self, Loop, Made};
+use super::loops::Loop;
 use super::poison::{self, Observed};
 use super::said::Said;
+use super::stretch::{self, Made};
 use super::value::{is_date_or_time, is_opaque, is_relative_to_now, mentions};
 use super::{Dropped, Guard, Procedure, Shape, Slot, Step, Withheld};
 use crate::Task;
@@ -286,7 +287,7 @@ impl<'a> Draft<'a> {
             result: &kept.reading.result,
             taken: &kept.taken,
         });
-        loops::find(&made.collect::<Vec<_>>(), &self.given)
+        stretch::find(&made.collect::<Vec<_>>(), &self.given)
     }
 
     /// The answer to record. A masked or shortened answer is not the answer, a placeholder is never returned,

@@ -15,6 +15,7 @@ mod poison;
 mod said;
 mod shape;
 mod slot;
+mod stretch;
 mod value;
 mod withheld;
 
@@ -152,8 +153,9 @@ impl Procedure {
     /// only guides, until it is learned anew.
     pub(crate) fn confirm(&mut self, older: &Self) {
         self.version = older.version + 1;
+        let has_same_calls = self.signature() == older.signature();
         // What two runs sent was not made for one of them.
-        if self.source_run != older.source_run && self.signature() == older.signature() {
+        if self.source_run != older.source_run && has_same_calls {
             self.unsettled.clear();
         }
         // A run that did not see its tools says nothing about them, so what was seen before counts on.
@@ -161,7 +163,6 @@ impl Procedure {
             self.contracts.entry(tool.clone()).or_insert_with(|| contract.clone());
         }
         let numbers = self.numbers_of(older);
-        let has_same_calls = self.signature() == older.signature();
         for (theirs, own) in &numbers {
             let Some(older) = self.template_of(older, *theirs, &numbers) else { continue };
             let stretch = self.stretch_of(*own);

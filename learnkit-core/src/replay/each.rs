@@ -52,14 +52,14 @@ impl Replay {
         self.plan = Arc::new(laid_out);
         Ok(())
     }
+}
 
-    /// The list of a proven loop that a result gives without elements.
-    pub(super) fn empty_list<'p>(&self, step: usize, fresh: &Json, plan: &'p Procedure) -> Option<&'p str> {
-        let proven = plan.loops.iter().filter(|each| each.is_proven());
-        let mut columns = proven.flat_map(|each| &each.over).filter(|column| column.step == step);
-        let empty = columns.find(|column| elements(fresh, &column.path).is_some_and(|all| all.is_empty()))?;
-        list_of(&empty.path)
-    }
+/// The list of a proven loop that a result gives without elements.
+pub(super) fn empty_list<'p>(step: usize, fresh: &Json, plan: &'p Procedure) -> Option<&'p str> {
+    let proven = plan.loops.iter().filter(|each| each.is_proven());
+    let mut columns = proven.flat_map(|each| &each.over).filter(|column| column.step == step);
+    let empty = columns.find(|column| elements(fresh, &column.path).is_some_and(|all| all.is_empty()))?;
+    list_of(&empty.path)
 }
 
 fn unproven(each: &Loop) -> String {

@@ -191,7 +191,7 @@ impl Replay {
         let plan = Arc::clone(&self.plan);
         let fresh = Arc::new(call.output.to_json());
         let same_text = crate::hash::sha256(call.output.as_text().as_bytes()) == step.result.sha256;
-        let may_be_empty = self.empty_list(index, &fresh, &plan).map(|list| step.shape.without_elements_of(list));
+        let may_be_empty = each::empty_list(index, &fresh, &plan).map(|list| step.shape.without_elements_of(list));
         let shape = may_be_empty.as_ref().unwrap_or(&step.shape);
         if let Some(reason) = shape.divergence(&fresh) {
             self.stop(index, format!("`{}`: {reason}", call.tool), true);
