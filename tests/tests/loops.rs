@@ -459,3 +459,18 @@ async fn an_export_keeps_what_proved_a_loop() {
     assert!(report.replayed && told, "{}", report.reason);
     assert_eq!(refunded, [61, 62, 63, 64, 65]);
 }
+
+#[tokio::test]
+async fn a_loop_says_what_proved_it_or_what_is_missing() {
+    let place = "`/order` is each of result 1 at `/orders/*/id` in turn";
+    let of = async |lists: &[&[u32]]| the_loop(&taught(lists).await).await.to_string();
+    assert_eq!(of(&THREE).await, format!("{place}: proven by runs of 2, 3, 4 calls"));
+    assert_eq!(of(&THREE[..2]).await, format!("{place}: not proven by runs of 2, 3 calls, 3 lengths are needed"));
+    let memory = taught(&THREE).await;
+    plan(&memory, &[5001, 5002, 5003], &[5001]).await;
+    let said = the_loop(&memory).await.to_string();
+    assert_eq!(
+        said,
+        format!("{place}: never proven, because a run of this task did not make one call for each element")
+    );
+}
