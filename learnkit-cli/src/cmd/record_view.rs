@@ -108,6 +108,11 @@ fn show_procedure(procedure: &Procedure, out: &mut Output<'_>) -> Outcome<()> {
     if let Some(template) = &procedure.template {
         show_template(template, out)?;
     }
+    for each in procedure.loops.iter().filter(|each| each.is_candidate()) {
+        let (first, last) = (each.first + 1, each.first + each.count);
+        let steps = if each.count > 1 { format!("steps {first} to {last}") } else { format!("step {first}") };
+        out.line(text::line(&format!("{steps}: {each}")))?;
+    }
     for dropped in &procedure.dropped {
         let (call, tool) = (dropped.call + 1, &dropped.tool);
         out.line(text::line(&format!("left out call {call}, {tool}: {}", dropped.reason)))?;

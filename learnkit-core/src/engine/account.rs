@@ -62,7 +62,7 @@ pub(super) fn stored_run(kit: &LearnKit, ended: &Ended, outcome: &Outcome, answe
 pub(super) fn is_replayed(ended: &Ended) -> bool {
     let state = &ended.state;
     let Some((_, replay)) = &state.replay else { return false };
-    let complete = replay.stopped().is_none() && replay.done_count() == replay.procedure().steps.len();
+    let complete = replay.stopped().is_none() && replay.is_complete();
     complete && state.planning_calls.unwrap_or(0) == 0
 }
 

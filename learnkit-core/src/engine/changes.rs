@@ -30,6 +30,8 @@ pub(super) struct Changes {
     pub(super) siblings: Vec<RecordId>,
     /// What the run means for learned templates.
     pub(super) templates: Vec<TemplateChange>,
+    /// The procedures of the same task, with whose loops those of the new one are compared.
+    pub(super) relatives: Vec<RecordId>,
     /// A new or repeated failure, likewise.
     pub(super) failure: Option<Record>,
     pub(super) trace: Option<Record>,
@@ -41,7 +43,8 @@ impl Changes {
         let events = self.events.iter().map(|(id, _)| id);
         let own = self.skill.iter().chain(&self.failure).map(|record| &record.id);
         let templates = self.templates.iter().map(TemplateChange::id);
-        let mut ids: Vec<RecordId> = events.chain(own).chain(&self.siblings).chain(templates).cloned().collect();
+        let others = self.siblings.iter().chain(&self.relatives).chain(templates);
+        let mut ids: Vec<RecordId> = events.chain(own).chain(others).cloned().collect();
         ids.sort();
         ids.dedup();
         ids
@@ -168,6 +171,30 @@ impl Draft<'_> {
         self.run.trust = Some(trust);
         self.run.procedure = Some(id.clone());
         self.note(&id, Kind::Skill, change);
+        self.compare_loops(&id);
+    }
+
+    /// What went through a list in one run of a task and not in another is no proven loop.
+    fn compare_loops(&mut self, id: &RecordId) {
+        let changes = self.changes;
+        for relative in changes.relatives.iter().filter(|relative| *relative != id) {
+            let pair = self.peek(id).zip(self.peek(relative).filter(|record| stands(record)));
+            let Some((mut own, mut other)) =
+                pair.and_then(|(own, other)| Some((own.procedure()?.clone(), other.procedure()?.clone())))
+            else {
+                continue;
+            };
+            if own.compare_loops(&mut other) {
+                self.set_procedure(id, own);
+                self.set_procedure(relative, other);
+            }
+        }
+    }
+
+    fn set_procedure(&mut self, id: &RecordId, procedure: Procedure) {
+        if let Place::There(Record { content: Content::Skill(skill), .. }) = self.place(id) {
+            skill.procedure = Some(procedure);
+        }
     }
 
     /// Whether a stored procedure and the new one confirm each other; the stored ones become confirmed.
@@ -255,6 +282,11 @@ fn follow(record: &mut Record, example: &Example, procedure: Option<&Procedure>)
         template.contradicted = template.contradicted.take().or(conflict);
     }
     *old = fresh;
+}
+
+/// Whether what a record holds solved its task as far as is known.
+fn stands(record: &Record) -> bool {
+    !matches!(record.status, Status::Retired | Status::Harmful)
 }
 
 /// What the failure of a procedure means for another one of the same task, if anything. A success that was

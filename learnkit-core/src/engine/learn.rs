@@ -158,6 +158,8 @@ struct Lesson<'a> {
     siblings: Vec<RecordId>,
     /// What the run means for learned templates.
     templates: Vec<TemplateChange>,
+    /// Procedures of the same task that passed.
+    relatives: Vec<RecordId>,
 }
 
 impl<'a> Lesson<'a> {
@@ -188,6 +190,7 @@ impl<'a> Lesson<'a> {
             refuted: None,
             siblings: Vec::new(),
             templates: Vec::new(),
+            relatives: Vec::new(),
         };
         lesson.judge();
         lesson
@@ -295,8 +298,9 @@ impl<'a> Lesson<'a> {
         let Some(own) = self.procedure.as_ref().or(self.refuted.as_ref()) else { return };
         let state = &self.ended.state;
         let mut looked_up = Vec::new();
-        // The same calls have the same id; only known effects can be the same under another one.
-        if state.siblings.is_none() && own.has_known_effects() {
+        // The same calls have the same id; known effects can be the same under another one, and so can a list
+        // be gone through in another way.
+        if state.siblings.is_none() && (own.has_known_effects() || own.sees_a_list()) {
             match self.kit.siblings_of(&self.run.task).await {
                 Ok(found) => looked_up = found,
                 Err(error) => {
@@ -307,7 +311,12 @@ impl<'a> Lesson<'a> {
         }
         let replayed = state.replay.iter().map(|(record, _)| record);
         let known = state.siblings.iter().flatten().chain(replayed).chain(&looked_up);
-        let alike = known.filter(|record| record.procedure().is_some_and(|procedure| does_the_same(procedure, own)));
+        let known: Vec<&Record> = known.collect();
+        self.relatives =
+            known.iter().filter(|record| self.may_loop_alike(record, own)).map(|record| record.id.clone()).collect();
+        let alike = known
+            .into_iter()
+            .filter(|record| record.procedure().is_some_and(|procedure| does_the_same(procedure, own)));
         self.siblings = alike.map(|record| record.id.clone()).collect();
         self.siblings.push(skill_id(&self.run.task, own));
         self.siblings.sort();
@@ -341,6 +350,12 @@ impl<'a> Lesson<'a> {
                 self.run.warnings.push(format!("templates could not be looked up: {}", error.chain()));
             }
         }
+    }
+
+    /// Whether one of them may go through a list as the other does, or does not.
+    fn may_loop_alike(&self, record: &Record, own: &Procedure) -> bool {
+        let is_own_task = record.task.as_ref().is_some_and(|link| link.key == self.run.task.key);
+        is_own_task && record.procedure().is_some_and(|other| own.has_loops() || other.has_loops())
     }
 
     /// Whether memory planned a part of the run: then it confirms nothing.
@@ -419,6 +434,7 @@ impl<'a> Lesson<'a> {
             refuted: self.refuted.clone(),
             siblings: self.siblings.clone(),
             templates: self.templates.clone(),
+            relatives: self.relatives.clone(),
             failure: self.failure.as_ref().map(|failure| self.failure(failure)),
             trace: has_calls.then(|| self.trace()),
         }
@@ -451,7 +467,10 @@ impl<'a> Lesson<'a> {
         // A template stands for other texts, too: what this one needs becomes a record of its own.
         let (record, replay) = self.ended.state.replay.as_ref().filter(|(record, _)| record.template().is_none())?;
         let changed_world = !replay.stopped()?.at_fault;
-        (changed_world && replay.procedure().tools() == procedure.tools()).then(|| record.id.clone())
+        // What goes through a list in another way, or not at all, is another procedure.
+        let is_other = replay.procedure().has_loops() || procedure.has_loops();
+        let same_tools = !is_other && replay.procedure().tools() == procedure.tools();
+        (changed_world && same_tools).then(|| record.id.clone())
     }
 
     fn trust(&self) -> Trust {

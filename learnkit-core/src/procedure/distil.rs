@@ -7,8 +7,10 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::bind::Taken;
 use super::guard::{Given, Results};
+use super::loops::Loop;
 use super::poison::{self, Observed};
 use super::said::Said;
+use super::stretch::{self, Made};
 use super::today::Asked;
 use super::value::{is_date_or_time, is_opaque, mentions};
 use super::when::Named;
@@ -273,11 +275,13 @@ impl<'a> Draft<'a> {
             }
         }
         let steps = self.kept.iter().zip(&used).map(|(kept, used)| step(kept, used)).collect();
+        let loops = self.loops();
         let answer = self.answer();
         self.dropped.sort_by_key(|dropped| dropped.call);
         Procedure {
             trigger: mask_text(self.source.task.text()).text,
             steps,
+            loops,
             parameters: self.source.task.parameters().clone(),
             contracts: BTreeMap::new(),
             answer,
@@ -289,6 +293,17 @@ impl<'a> Draft<'a> {
             source_run: self.source.run.clone(),
             version: 1,
         }
+    }
+
+    fn loops(&self) -> Vec<Loop> {
+        let made = self.kept.iter().map(|kept| Made {
+            tool: &kept.call.tool,
+            arguments: &kept.call.arguments,
+            group: kept.call.group,
+            result: &kept.reading.result,
+            taken: &kept.taken,
+        });
+        stretch::find(&made.collect::<Vec<_>>(), &self.given)
     }
 
     /// The answer to record. A masked or shortened answer is not the answer, a placeholder is never returned,

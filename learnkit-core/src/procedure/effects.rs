@@ -31,8 +31,21 @@ impl Procedure {
             |name: &String| self.steps.iter().flat_map(|step| &step.slots).any(|slot| slot.takes_parameter(name));
         self.parameters.keys().eq(other.parameters.keys())
             && self.signature() == other.signature()
-            && self.steps.iter().zip(&other.steps).all(|(own, other)| own.shares_places(other))
+            && self.shares_places(other)
             && differing.all(takes)
+    }
+
+    /// Whether every step takes what it takes anew from a place that both read.
+    fn shares_places(&self, other: &Self) -> bool {
+        let numbers = self.numbers_of(other);
+        let share = |theirs: usize, own: usize| {
+            let pair = self.template(own, other.loop_argument(theirs)).zip(self.template_of(other, theirs, &numbers));
+            pair.is_some_and(|(own, other)| own.shares_places(&other))
+        };
+        let back = other.numbers_of(self);
+        numbers.iter().all(|(theirs, own)| share(*theirs, *own))
+            && self.shares_loops(other, &numbers)
+            && other.shares_loops(self, &back)
     }
 
     /// Whether both are known to change the world alike: their effects are stated, and equal in tool,

@@ -9,11 +9,13 @@ mod effects;
 mod follow;
 mod guard;
 mod look;
+mod loops;
 mod origin;
 mod poison;
 mod said;
 mod shape;
 mod slot;
+mod stretch;
 mod template;
 mod today;
 mod value;
@@ -30,6 +32,8 @@ pub use distil::{Distilled, Source, distil};
 pub(crate) use follow::values_decide;
 pub use guard::{Check, Guard, Holds, Place};
 pub(crate) use guard::{Given, Results};
+pub use loops::{Column, Loop};
+pub(crate) use loops::{elements, list_of};
 pub use origin::{Origin, OriginSource};
 pub(crate) use said::Said;
 pub use shape::{LeafShape, Shape};
@@ -58,6 +62,9 @@ pub struct Procedure {
     pub trigger: String,
     /// The calls.
     pub steps: Vec<Step>,
+    /// Those of them that may be one call for each element of a list.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub loops: Vec<Loop>,
     /// The declared parameters it was captured with.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, String>,
@@ -155,27 +162,40 @@ impl Procedure {
         other.map_or(Ok(()), |own| Err(today::other_zone(own, zone)))
     }
 
-    /// The steps as they decide identity: tools and arguments, with slots for what is taken anew.
+    /// The steps as they decide identity: tools and arguments, with slots for what is taken anew. A call for
+    /// each element of a list counts once, however long the list was.
     pub(crate) fn signature(&self) -> String {
-        self.steps.iter().map(Step::signature).collect::<Vec<_>>().join("\u{1e}")
+        let steps = self.folded().into_iter().map(|(at, step)| step.signature(self.loop_argument(at)));
+        steps.collect::<Vec<_>>().join("\u{1e}")
     }
 
     /// Takes over what an older example of the same procedure showed. Where the two contradict each other it
     /// only guides, until it is learned anew.
     pub(crate) fn confirm(&mut self, older: &Self) {
         self.version = older.version + 1;
+        let has_same_calls = self.signature() == older.signature();
         // What two runs sent was not made for one of them.
-        if self.source_run != older.source_run && self.signature() == older.signature() {
+        if self.source_run != older.source_run && has_same_calls {
             self.unsettled.clear();
         }
         // A run that did not see its tools says nothing about them, so what was seen before counts on.
         for (tool, contract) in &older.contracts {
             self.contracts.entry(tool.clone()).or_insert_with(|| contract.clone());
         }
-        for (step, older) in self.steps.iter_mut().zip(&older.steps).filter(|(step, older)| step.tool == older.tool) {
-            if let Err(reason) = step.confirm(older) {
+        let numbers = self.numbers_of(older);
+        for (theirs, own) in &numbers {
+            let Some(older) = self.template_of(older, *theirs, &numbers) else { continue };
+            let stretch = self.stretch_of(*own);
+            let Some(step) = self.steps.get_mut(*own).filter(|step| step.tool == older.tool) else { continue };
+            if let Err(reason) = step.confirm(&older) {
                 self.guide_only.push(reason);
             }
+            for step in self.steps.get_mut(stretch).into_iter().flatten() {
+                step.shape.also_allow(&older.shape);
+            }
+        }
+        if has_same_calls {
+            self.join_loops(older, &numbers);
         }
     }
 

@@ -71,6 +71,23 @@ impl Shape {
         }
     }
 
+    /// The shape without the elements of a list, which may be empty.
+    pub(crate) fn without_elements_of(&self, list: &str) -> Self {
+        let elements = format!("{list}/*");
+        let mut shape = Self { was_empty: true, ..self.clone() };
+        shape.used.retain(|leaf| !leaf.pattern.starts_with(&elements));
+        shape
+    }
+
+    /// Whether the result held a list.
+    pub(crate) fn has_list(&self) -> bool {
+        let is_list =
+            |pattern: &str, kinds: &BTreeSet<JsonKind>| pattern.contains("/*") || kinds.contains(&JsonKind::List);
+        self.kind == JsonKind::List
+            || self.used.iter().any(|leaf| is_list(&leaf.pattern, &leaf.kinds))
+            || self.other.iter().any(|(pattern, kinds)| is_list(pattern, kinds))
+    }
+
     /// Why a fresh result diverges, or nothing when it fits.
     pub(crate) fn divergence(&self, fresh: &Json) -> Option<String> {
         if fresh.kind() != self.kind {

@@ -14,6 +14,9 @@ use crate::config::TimeZone;
 use crate::json::Json;
 use crate::run::Arguments;
 
+/// How a value of an earlier result reads where only identity counts.
+const FROM_RESULT: &str = "\u{1d}result";
+
 /// An argument that is taken anew in each replay.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -117,7 +120,7 @@ impl Slot {
             Part::Text { text } => text.clone(),
             Part::Parameter { name } => format!("\u{1d}{{{name}}}"),
             Part::Date { days, zone } => format!("\u{1d}today{days:+}{zone}"),
-            Part::Result { .. } => "\u{1d}result".to_owned(),
+            Part::Result { .. } => FROM_RESULT.to_owned(),
         });
         parts.collect()
     }
@@ -289,12 +292,14 @@ impl Step {
             || self.filled(dated.into_iter(), &sources).is_ok_and(|arguments| arguments.same_as(&self.arguments))
     }
 
-    /// The call as it decides identity: the tool, and the arguments with slots for what they take anew.
-    pub(crate) fn signature(&self) -> String {
+    /// The call as it decides identity: the tool, and the arguments with slots for what they take anew; what a
+    /// list gives in turn counts as such.
+    pub(crate) fn signature(&self, in_turn: Option<&str>) -> String {
         let arguments = match self.arguments.json() {
-            Ok(json) if !self.slots.is_empty() => {
+            Ok(json) if !self.slots.is_empty() || in_turn.is_some() => {
                 let slots = self.slots.iter().map(|slot| (slot.argument.clone(), Json::Text(slot.signature())));
-                json.with_leaves(&slots.collect()).to_text()
+                let in_turn = in_turn.map(|argument| (argument.to_owned(), Json::Text(FROM_RESULT.to_owned())));
+                json.with_leaves(&slots.chain(in_turn).collect()).to_text()
             }
             _ => self.arguments.stable(),
         };
@@ -329,7 +334,7 @@ impl Step {
 }
 
 /// A text as a value of the same kind as another; absent where it is none.
-fn of_kind(recorded: &Json, text: String) -> Option<Json> {
+pub(super) fn of_kind(recorded: &Json, text: String) -> Option<Json> {
     match recorded {
         Json::Text(_) => Some(Json::Text(text)),
         Json::Number(_) => Json::parse(&text).ok().filter(|json| matches!(json, Json::Number(_))),

@@ -4,6 +4,7 @@
 //! ([`crate::lifecycle::may_replay`]) and what happens after a stop ([`crate::engine`]).
 
 mod answer;
+mod each;
 mod handover;
 mod preflight;
 
@@ -66,6 +67,12 @@ pub(crate) enum Next {
 #[derive(Debug)]
 pub(crate) struct Replay {
     procedure: Arc<Procedure>,
+    /// The procedure with one call for each element in place of the loops that were come to.
+    plan: Arc<Procedure>,
+    /// The step of the procedure that each step of the plan is.
+    origin: Vec<usize>,
+    /// Whether a list had another length than it was recorded with.
+    is_resized: bool,
     /// The parameters of the task.
     parameters: BTreeMap<String, String>,
     /// The day, looked up once: a replay over midnight stays one task.
@@ -82,7 +89,10 @@ impl Replay {
     pub(crate) fn new(procedure: Arc<Procedure>, parameters: BTreeMap<String, String>, today: Today) -> Self {
         let steps = procedure.steps.len();
         Self {
+            plan: Arc::clone(&procedure),
             procedure,
+            origin: (0..steps).collect(),
+            is_resized: false,
             parameters,
             today,
             results: crate::procedure::Results::default(),
@@ -108,6 +118,11 @@ impl Replay {
         self.done.iter().filter(|done| **done).count()
     }
 
+    /// Whether every step is done.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.done.iter().all(|done| *done)
+    }
+
     /// Why it stopped, if it did.
     pub(crate) fn stopped(&self) -> Option<&Divergence> {
         self.stopped.as_ref()
@@ -123,14 +138,18 @@ impl Replay {
         if let Some(divergence) = &self.stopped {
             return Next::Diverged(divergence.clone());
         }
-        let procedure = Arc::clone(&self.procedure);
-        let Some(first) = self.done.iter().position(|done| !done) else { return Next::Complete };
-        let batch = batch_of(&procedure.steps, first);
+        let first = match self.come_to() {
+            Ok(Some(first)) => first,
+            Ok(None) => return Next::Complete,
+            Err(divergence) => return Next::Diverged(divergence),
+        };
+        let plan = Arc::clone(&self.plan);
+        let batch = batch_of(&plan.steps, first);
         let mut calls = Vec::new();
         for index in batch.filter(|index| self.done.get(*index) == Some(&false)) {
-            let Some(step) = procedure.steps.get(index) else { continue };
+            let Some(step) = plan.steps.get(index) else { continue };
             match self.bound(step) {
-                Ok(arguments) => calls.push(planned(step, index, arguments)),
+                Ok(arguments) => calls.push(planned(step, self.origin_of(index), arguments)),
                 Err(reason) => return Next::Diverged(self.stop(index, reason, false)),
             }
         }
@@ -152,13 +171,14 @@ impl Replay {
         if self.stopped.is_some() || call.parent.is_some() || call.turn > 0 {
             return;
         }
-        let procedure = Arc::clone(&self.procedure);
-        let Some(first) = self.done.iter().position(|done| !done) else {
-            self.stop(procedure.steps.len(), format!("`{}` was called after the last step", call.tool), false);
+        let Ok(first) = self.come_to() else { return };
+        let plan = Arc::clone(&self.plan);
+        let Some(first) = first else {
+            self.stop(plan.steps.len(), format!("`{}` was called after the last step", call.tool), false);
             return;
         };
-        let open = batch_of(&procedure.steps, first).filter(|index| self.done.get(*index) == Some(&false));
-        let same_tool = open.filter_map(|index| Some((index, procedure.steps.get(index)?)));
+        let open = batch_of(&plan.steps, first).filter(|index| self.done.get(*index) == Some(&false));
+        let same_tool = open.filter_map(|index| Some((index, plan.steps.get(index)?)));
         let same_tool: Vec<(usize, &Step)> = same_tool.filter(|(_, step)| step.tool == call.tool).collect();
         for (index, step) in &same_tool {
             match self.bound(step) {
@@ -177,9 +197,12 @@ impl Replay {
             self.stop(index, format!("`{}` failed: {reason}", call.tool), true);
             return;
         }
+        let plan = Arc::clone(&self.plan);
         let fresh = Arc::new(call.output.to_json());
         let same_text = crate::hash::sha256(call.output.as_text().as_bytes()) == step.result.sha256;
-        if let Some(reason) = step.shape.divergence(&fresh) {
+        let may_be_empty = each::empty_list(index, &fresh, &plan).map(|list| step.shape.without_elements_of(list));
+        let shape = may_be_empty.as_ref().unwrap_or(&step.shape);
+        if let Some(reason) = shape.divergence(&fresh) {
             self.stop(index, format!("`{}`: {reason}", call.tool), true);
             return;
         }
@@ -203,8 +226,13 @@ impl Replay {
         }
     }
 
+    /// The step of the procedure that a step of the plan is.
+    fn origin_of(&self, step: usize) -> usize {
+        self.origin.get(step).copied().unwrap_or(self.procedure.steps.len())
+    }
+
     fn stop(&mut self, step: usize, reason: String, at_fault: bool) -> Divergence {
-        let divergence = Divergence { step, reason, at_fault };
+        let divergence = Divergence { step: self.origin_of(step), reason, at_fault };
         self.stopped = Some(divergence.clone());
         divergence
     }
@@ -212,9 +240,9 @@ impl Replay {
     /// The recorded answer, when every result equals the recorded one (semantics §6) and it answers for the
     /// same parameters and dates.
     pub(crate) fn recorded_answer(&self) -> Option<&str> {
-        let Self { procedure, parameters, today, .. } = self;
-        let is_same = procedure.parameters == *parameters && procedure.steps.iter().all(|step| step.is_of_day(today));
-        is_same.then(|| recorded_answer(&self.procedure, &self.fresh)).flatten()
+        let Self { plan, parameters, today, .. } = self;
+        let is_same = plan.parameters == *parameters && plan.steps.iter().all(|step| step.is_of_day(today));
+        (is_same && !self.is_resized).then(|| recorded_answer(plan, &self.fresh)).flatten()
     }
 }
 
@@ -231,7 +259,6 @@ pub(crate) enum Would {
 
 /// Lets a replay look at the calls of a planned run, which were kept in a procedure of its own.
 pub(crate) fn would_make<'c>(mut replay: Replay, calls: impl IntoIterator<Item = &'c ToolCall>) -> Would {
-    let steps = replay.procedure.steps.len();
     for call in calls {
         match replay.next() {
             Next::Calls(planned) => {
@@ -248,6 +275,7 @@ pub(crate) fn would_make<'c>(mut replay: Replay, calls: impl IntoIterator<Item =
         }
         replay.observe(call);
     }
+    let steps = replay.plan.steps.len();
     match (replay.stopped(), replay.done_count()) {
         (Some(_), _) => Would::Stop,
         (None, done) if done == steps => Would::Same,
@@ -275,7 +303,8 @@ fn planned(step: &Step, index: usize, arguments: Arguments) -> PlannedCall {
 pub(crate) fn plan_of(procedure: &Procedure, parameters: &BTreeMap<String, String>, today: &Today) -> Vec<PlannedCall> {
     let steps = procedure.steps.iter().enumerate();
     let plan = steps.map(|(index, step)| {
-        let (arguments, open) = step.bound_to_task(parameters, today);
+        let (arguments, mut open) = step.bound_to_task(parameters, today);
+        open.extend(procedure.proven_argument(index).filter(|own| !open.contains(own)));
         PlannedCall { open, ..planned(step, index, arguments) }
     });
     plan.collect()

@@ -72,6 +72,7 @@ fn procedural(task: &str, steps: Vec<Step>) -> Skill {
         withheld: Vec::new(),
         template: None,
         source_run: RunId::new("run_1").unwrap(),
+        loops: Vec::new(),
         version: 1,
     })
 }

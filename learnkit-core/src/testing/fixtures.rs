@@ -111,6 +111,7 @@ pub fn procedure(trigger: &str, tool: &str, arguments: &str) -> Procedure {
     };
     Procedure {
         trigger: trigger.to_owned(),
+        loops: Vec::new(),
         steps: vec![step],
         parameters: BTreeMap::from([("table".to_owned(), "users".to_owned())]),
         contracts: BTreeMap::from([(tool.to_owned(), contract(tool))]),
