@@ -198,7 +198,7 @@ async fn after_failed_others(is_verified: bool, calls: &[&str]) -> (Record, bool
     }
     for city in ["Oslo", "Bern", "Kiev", "Lima"] {
         let session = begin(&memory, &format!("Look at the flight to {city}")).await;
-        calls.iter().for_each(|tool| drop(session.tracker().record(*tool, json!({}), "done")));
+        calls.iter().for_each(|tool| session.tracker().record(*tool, json!({}), "done"));
         session.finish(&Outcome::failed("no seat was booked")).await;
     }
     let replayed = run(&memory, "Look at the flight to Rome", &world, &nobody()).await.unwrap().replayed;
@@ -227,7 +227,7 @@ async fn a_failure_that_is_reported_later_charges_other_tasks_by_the_same_rule()
         run_once(&memory, "Look at the flight to Rome", "look", &Outcome::answered("3")).await;
         let id = skills(&memory).await.remove(0).id;
         let session = begin(&memory, "Look at the flight to Oslo").await;
-        calls.iter().for_each(|tool| drop(session.tracker().record(*tool, json!({}), "done")));
+        calls.iter().for_each(|tool| session.tracker().record(*tool, json!({}), "done"));
         let later = session.finish(&Outcome::answered("3")).await;
         memory.report_failure(&later.run_id).await.unwrap();
         let record = memory.record(&id).await.unwrap();

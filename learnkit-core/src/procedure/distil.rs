@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use super::bind::Taken;
 use super::guard::{Given, Results};
 use super::poison::{self, Observed};
+use super::poll::readiness;
 use super::said::Said;
 use super::value::{is_date_or_time, is_opaque, is_relative_to_now, mentions};
 use super::{Dropped, Guard, Procedure, Shape, Slot, Step, Withheld};
@@ -187,10 +188,23 @@ impl<'a> Draft<'a> {
         if is_small {
             taken.add_parameters(&call.arguments, self.source.task);
         }
+        taken.guards.extend(self.polled(call));
         kept.taken = taken;
         kept.answered = self.answered_patterns(&reading.result);
         results.push(said(call, reading));
         self.kept.push(kept);
+    }
+
+    /// What the equal calls just before another one were made for.
+    fn polled(&self, next: &ToolCall) -> Vec<Guard> {
+        let [.., before, last] = self.kept.as_slice() else { return Vec::new() };
+        let is_same =
+            |one: &ToolCall, other: &ToolCall| one.tool == other.tool && one.arguments.same_as(&other.arguments);
+        let in_turn = before.call.group.is_none() && last.call.group.is_none();
+        if !in_turn || !is_same(before.call, last.call) || is_same(last.call, next) {
+            return Vec::new();
+        }
+        readiness(self.kept.len() - 1, &before.reading.result, &last.reading.result)
     }
 
     /// The leaves that the answer names and the task does not.

@@ -11,6 +11,7 @@ mod guard;
 mod look;
 mod origin;
 mod poison;
+mod poll;
 mod said;
 mod shape;
 mod slot;
