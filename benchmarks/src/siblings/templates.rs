@@ -155,7 +155,9 @@ impl Figures {
         };
         let differing = differing(planned.arguments.raw(), real.args.get());
         self.silent_wrong_values += differing.len();
-        differing.iter().for_each(|words| wrong.add(&format!("{} {words}", planned.tool)));
+        for words in &differing {
+            wrong.add(&format!("{} {words}", planned.tool));
+        }
         session.observe(draft(&planned.tool, planned.arguments.clone()), Ok(real.response.get().into()));
         differing.is_empty()
     }

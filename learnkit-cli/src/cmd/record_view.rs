@@ -158,6 +158,10 @@ fn step_row(number: usize, step: &Step) -> [String; 4] {
 }
 
 fn guard_words(guard: &Guard) -> String {
+    if guard.argument.is_empty() {
+        let places = guard.places.iter().map(|place| format!("result {} at `{}`", place.step + 1, place.path));
+        return format!("waits until {} is {}", places.collect::<Vec<_>>().join(" and "), guard.value);
+    }
     let places = guard.places.iter().map(|place| {
         let holds = match &place.holds {
             Holds::Equal => "equals it",

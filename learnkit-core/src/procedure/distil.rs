@@ -9,6 +9,7 @@ use super::bind::Taken;
 use super::guard::{Given, Results};
 use super::loops::Loop;
 use super::poison::{self, Observed};
+use super::poll::readiness;
 use super::said::Said;
 use super::stretch::{self, Made};
 use super::today::Asked;
@@ -199,6 +200,7 @@ impl<'a> Draft<'a> {
             taken.add_parameters(&call.arguments, self.source.task);
             taken.add_dates(self.dates(call));
         }
+        taken.guards.extend(self.polled(call));
         kept.taken = taken;
         kept.answered = self.answered_patterns(&reading.result);
         results.push(said(call, reading));
@@ -210,6 +212,18 @@ impl<'a> Draft<'a> {
         let Some(today) = self.source.today else { return Vec::new() };
         let asked = Asked { today, named: &self.named, task: self.source.task.text() };
         asked.slots(&call.arguments, |text| self.given.gives(text))
+    }
+
+    /// What the equal calls just before another one were made for.
+    fn polled(&self, next: &ToolCall) -> Vec<Guard> {
+        let [.., before, last] = self.kept.as_slice() else { return Vec::new() };
+        let is_same =
+            |one: &ToolCall, other: &ToolCall| one.tool == other.tool && one.arguments.same_as(&other.arguments);
+        let in_turn = before.call.group.is_none() && last.call.group.is_none();
+        if !in_turn || !is_same(before.call, last.call) || is_same(last.call, next) {
+            return Vec::new();
+        }
+        readiness(self.kept.len() - 1, &before.reading.result, &last.reading.result)
     }
 
     /// The leaves that the answer names and the task does not.

@@ -23,7 +23,7 @@ pub(super) const MAX_LONG_PLACES: usize = 64;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Guard {
-    /// The argument, a JSON pointer into the arguments.
+    /// The argument, a JSON pointer into the arguments; empty where the step waits for a state.
     pub argument: String,
     /// The value as the earlier result said it.
     pub value: String,
@@ -206,12 +206,12 @@ impl Results {
             return None;
         }
         let broken = guard.places.iter().find(|place| !holds(place))?;
-        Some(format!(
-            "argument `{}` came from step {} at `{}`, which says something else now",
-            guard.argument,
-            broken.step + 1,
-            if broken.path.is_empty() { "/" } else { &broken.path },
-        ))
+        let (step, path) = (broken.step + 1, if broken.path.is_empty() { "/" } else { &broken.path });
+        Some(if guard.argument.is_empty() {
+            format!("step {step} was waited for, and does not say `{}` at `{path}` now", guard.value)
+        } else {
+            format!("argument `{}` came from step {step} at `{path}`, which says something else now", guard.argument)
+        })
     }
 
     fn holds(&self, place: &Place, value: &str) -> bool {

@@ -12,6 +12,7 @@ mod look;
 mod loops;
 mod origin;
 mod poison;
+mod poll;
 mod said;
 mod shape;
 mod slot;

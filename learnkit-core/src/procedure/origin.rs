@@ -41,7 +41,7 @@ impl Step {
                 slot.parts.iter().filter_map(|part| Some(Origin { argument: &slot.argument, source: source(part)? })),
             );
         }
-        for guard in &self.guards {
+        for guard in self.guards.iter().filter(|guard| !guard.argument.is_empty()) {
             let Some(place) = guard.places.first() else { continue };
             let source = OriginSource::Result { step: place.step, path: &place.path };
             let is_known = |origin: &Origin<'_>| {
