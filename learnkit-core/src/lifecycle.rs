@@ -14,7 +14,7 @@ use crate::{Error, Result};
 
 pub(crate) use blame::blame;
 pub use trust::WorldCheck;
-pub(crate) use trust::{confirms, does_the_same};
+pub(crate) use trust::{confirms, does_the_same, is_disputed};
 
 /// Confidence gained by a use that helped.
 const HELPED_STEP: f64 = 0.02;

@@ -259,3 +259,30 @@ async fn a_success_report_does_not_verify_the_replay_that_stopped() {
         assert_eq!(skill.trust, if solved { Trust::Verified } else { Trust::Unverified });
     }
 }
+
+#[tokio::test]
+async fn careful_replays_nothing_while_runs_disagree_about_what_to_change() {
+    let (memory, world) = (careful().await, bank());
+    let looked = [("find", json!({"invoice": 7}), read())];
+    plan_by_hand(&memory, &looked, &Outcome::answered("it is paid already")).await;
+    assert_eq!(memory.inspect(PAY).await.unwrap().mode, Mode::Replay);
+    // Another run paid: one of the two was wrong.
+    let paid = plan_by_hand(&memory, &paid_after("find"), &Outcome::answered("paid")).await;
+    let inspection = memory.inspect(PAY).await.unwrap();
+    assert_eq!(inspection.mode, Mode::Guide);
+    let notes: Vec<&str> = inspection.candidates.iter().map(|candidate| candidate.note.as_str()).collect();
+    assert!(notes.iter().any(|note| note.contains("changed the world otherwise")), "{notes:?}");
+    // Whoever is trusted more decides: first by a second planned run, then by a report.
+    plan_by_hand(&memory, &paid_after("peek"), &Outcome::answered("paid")).await;
+    assert_eq!(memory.inspect(PAY).await.unwrap().mode, Mode::Replay);
+    plan_by_hand(&memory, &looked, &Outcome::answered("it is paid already")).await;
+    assert_eq!(memory.inspect(PAY).await.unwrap().mode, Mode::Guide, "both are confirmed");
+    memory.report_success(&paid.run_id).await.unwrap();
+    assert_eq!(memory.inspect(PAY).await.unwrap().mode, Mode::Replay);
+    assert_eq!(run(&memory, PAY, &world, &nobody()).await.unwrap().tool_calls, 2);
+    // Without the setting nothing is disputed.
+    let (loose, _) = learnkit_tests::memory().await;
+    plan_by_hand(&loose, &looked, &Outcome::answered("it is paid already")).await;
+    plan_by_hand(&loose, &paid_after("find"), &Outcome::answered("paid")).await;
+    assert_eq!(loose.inspect(PAY).await.unwrap().mode, Mode::Replay);
+}

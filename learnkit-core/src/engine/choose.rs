@@ -8,10 +8,11 @@ use super::ask::Declined;
 use super::templates::ChosenTemplate;
 use crate::backend::{AgentFilter, ExactQuery, Scored};
 use crate::classify::{Classification, HeuristicClassifier};
+use crate::config::ReplayTrust;
 use crate::hash::Fingerprint;
-use crate::lifecycle::{WorldCheck, may_replay};
+use crate::lifecycle::{WorldCheck, is_disputed, may_replay};
 use crate::procedure::{Today, values_decide};
-use crate::record::{Record, RunId, Status, TaskLink};
+use crate::record::{Record, RecordId, RunId, Status, TaskLink};
 use crate::replay::preflight;
 use crate::retrieve::{Playbook, RetrievalRequest, compose};
 use crate::run::{CandidateNote, Mode};
@@ -20,6 +21,9 @@ use crate::{Result, Task};
 
 /// Why a template is not replayed with new values.
 const VALUES_DECIDE: &str = "other values of its parameters took other calls";
+
+/// Why a record does not replay under `careful` although it is trusted enough.
+const DISPUTED: &str = "another run of this task that passed changed the world otherwise";
 
 /// How a run starts, and why.
 #[derive(Debug)]
@@ -220,10 +224,16 @@ impl LearnKit {
         let live = found.iter().filter(|record| !matches!(record.status, Status::Retired | Status::Harmful));
         let values_decide = values_decide(&live.filter_map(Record::procedure).collect::<Vec<_>>());
         let mut asked = Asked { task, tools, today, values_decide, broken_precheck: None };
+        let disputed = self.disputed(&found);
         for record in found {
             let is_second = exact.chosen.is_some();
-            let judged =
-                if is_second { self.judged(&record, &asked) } else { self.may_begin(&record, &mut asked).await };
+            let judged = if disputed.contains(&record.id) {
+                Err(DISPUTED.to_owned())
+            } else if is_second {
+                self.judged(&record, &asked)
+            } else {
+                self.may_begin(&record, &mut asked).await
+            };
             exact.notes.push(exact_note(&record, judged.as_ref().err().map(String::as_str), is_second));
             match judged {
                 Ok(world_check) if !is_second => exact.chosen = Some(Candidate { record, world_check }),
@@ -243,6 +253,15 @@ impl LearnKit {
     pub(super) async fn siblings_of(&self, task: &TaskLink) -> Result<Vec<Record>> {
         let (tenant, canonical) = (self.inner.tenant.clone(), task.canonical.clone());
         self.procedures_of(&ExactQuery { tenant, keys: vec![task.key.clone()], canonical }).await
+    }
+
+    /// The records with which others of the task disagree, where the settings are careful.
+    fn disputed(&self, found: &[Record]) -> Vec<RecordId> {
+        if self.inner.settings.replay_trust != ReplayTrust::Careful {
+            return Vec::new();
+        }
+        let all: Vec<&Record> = found.iter().collect();
+        all.iter().filter(|record| is_disputed(record, &all)).map(|record| record.id.clone()).collect()
     }
 
     /// Whether a record may replay, as far as can be told without asking the host.

@@ -116,6 +116,18 @@ pub(crate) fn confirms(stored: &Record, new: &Procedure, run: &RunId) -> bool {
     stands && is_another && stored.usage.successes > 0 && does_the_same(procedure, new)
 }
 
+/// Whether another procedure of the same task, that passed and is trusted no less, changed the world otherwise:
+/// then one of the two runs was wrong.
+pub(crate) fn is_disputed(record: &Record, others: &[&Record]) -> bool {
+    let stands = |other: &Record| matches!(other.status, Status::Probation | Status::Active | Status::Stale);
+    let differs = |other: &Record| match (record.procedure(), other.procedure()) {
+        (Some(own), Some(other)) => own.changes_otherwise_than(other),
+        _ => false,
+    };
+    record.trust < Trust::Verified
+        && others.iter().any(|other| stands(other) && other.trust >= record.trust && differs(other))
+}
+
 /// Whether two procedures of one task do the same as far as it can be known.
 pub(crate) fn does_the_same(one: &Procedure, other: &Procedure) -> bool {
     one.has_calls_of(other) || one.has_effects_of(other)

@@ -56,6 +56,18 @@ impl Procedure {
     }
 }
 
+impl Procedure {
+    /// Whether the two may change the world in different ways: steps that are not stated to only read are
+    /// not the same ones. What they take anew does not count.
+    pub(crate) fn changes_otherwise_than(&self, other: &Self) -> bool {
+        let effects = |own: &Self| -> Vec<String> {
+            let effects = own.steps.iter().filter(|step| step.effect != EffectClass::ReadOnly);
+            effects.map(|step| step.signature(None)).collect()
+        };
+        self.parameters == other.parameters && effects(self) != effects(other)
+    }
+}
+
 fn effects(procedure: &Procedure) -> impl Iterator<Item = (&str, String)> {
     let effects = procedure.steps.iter().filter(|step| step.effect != EffectClass::ReadOnly);
     effects.map(|step: &Step| (step.tool.as_str(), step.arguments.stable()))
