@@ -20,6 +20,7 @@ mod path;
 mod poison;
 mod process;
 mod random;
+mod share;
 mod siblings;
 mod stream;
 mod tools;

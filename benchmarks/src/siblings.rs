@@ -18,10 +18,12 @@ use learnkit::procedure::{Candidate, Distilled, Part, Procedure, Slot, Source, d
 use learnkit::record::{AgentName, Content, Origin, Provenance, Record, RecordId, RunId, Scope, Skill, Tenant};
 use learnkit::retrieve::compose;
 use learnkit::run::{CallDraft, STORED_RESULT_BYTES, ToolTracker};
-use learnkit::tool::ToolAnnotations;
 use learnkit::{BoxError, Json, SystemClock, Task};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+
+use crate::share::{percent, share};
+use crate::tools;
 
 /// The recorded procedures of ComplexFuncBench.
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/siblings_complexfuncbench.jsonl.gz");
@@ -41,6 +43,9 @@ struct Call {
     bind: BTreeMap<String, (usize, Vec<String>)>,
     response: Box<RawValue>,
 }
+
+/// Where the procedures of each tool sequence stand.
+type Groups<'r> = BTreeMap<&'r str, Vec<usize>>;
 
 /// The playbook of this procedure is printed.
 const SHOWN_PLAYBOOK: usize = 100;
@@ -76,16 +81,31 @@ struct Figures {
 /// Runs the measurement; the last line is one JSON object when asked for.
 pub fn run(json: bool) -> Result<(), BoxError> {
     let rows = rows(Path::new(DATA))?;
+    let groups = groups(&rows);
+    let mut figures = measured(&rows, &groups)?;
+    figures.templates = tokio::runtime::Runtime::new()?.block_on(templates::run(&groups, &rows))?;
+    if json {
+        println!("{}", serde_json::to_string(&figures)?);
+    }
+    Ok(())
+}
+
+fn groups(rows: &[Row]) -> Groups<'_> {
+    let mut groups = Groups::new();
+    for (at, row) in rows.iter().enumerate() {
+        groups.entry(&row.shape).or_default().push(at);
+    }
+    groups
+}
+
+/// What one example says of others; prints it, too.
+fn measured(rows: &[Row], groups: &Groups<'_>) -> Result<Figures, BoxError> {
     let procedures: Vec<Procedure> = rows.iter().map(procedure).collect::<Result<_, _>>()?;
     let mut figures = Figures { procedures: rows.len(), ..Figures::default() };
     for (row, procedure) in rows.iter().zip(&procedures) {
         figures.add_labels(row, procedure);
     }
     let responses: Vec<Vec<Vec<learnkit::Leaf>>> = rows.iter().map(leaves).collect();
-    let mut groups: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    for (at, row) in rows.iter().enumerate() {
-        groups.entry(&row.shape).or_default().push(at);
-    }
     let mut missed: BTreeMap<String, usize> = BTreeMap::new();
     for group in groups.values() {
         for (&example, &other) in group.iter().flat_map(|a| group.iter().map(move |b| (a, b))).filter(|(a, b)| a != b) {
@@ -96,11 +116,7 @@ pub fn run(json: bool) -> Result<(), BoxError> {
     figures.transfer_precision_pct = percent(figures.transfers_right, figures.transfers);
     figures.slot_coverage_pct = percent(figures.slots, figures.arguments);
     report(&figures, &missed);
-    figures.templates = tokio::runtime::Runtime::new()?.block_on(templates::run(&groups, &rows))?;
-    if json {
-        println!("{}", serde_json::to_string(&figures)?);
-    }
-    Ok(())
+    Ok(figures)
 }
 
 fn report(figures: &Figures, missed: &BTreeMap<String, usize>) {
@@ -134,10 +150,9 @@ fn rows(path: &Path) -> Result<Vec<Row>, BoxError> {
 /// The procedure that LearnKit makes of a row.
 fn procedure(row: &Row) -> Result<Procedure, BoxError> {
     let tracker = ToolTracker::new(Arc::new(SystemClock));
-    let read_only = ToolAnnotations { read_only: Some(true), ..ToolAnnotations::default() };
     for call in &row.calls {
         let arguments = learnkit::run::Arguments::from_raw(call.args.get());
-        let draft = CallDraft::new(&call.name, arguments).with_annotations(read_only);
+        let draft = CallDraft::new(&call.name, arguments).with_annotations(tools::reads(true));
         tracker.begin(draft).finish(call.response.get().into(), Some(true));
     }
     let source = Source {
@@ -225,7 +240,7 @@ impl Figures {
         }
         tokens.sort_unstable();
         self.playbook_tokens_p95 = tokens.get(tokens.len() * 95 / 100).copied().unwrap_or_default();
-        self.playbook_tokens_mean = as_f64(tokens.iter().sum()) / as_f64(tokens.len().max(1));
+        self.playbook_tokens_mean = share(tokens.iter().sum(), tokens.len());
         Ok(())
     }
 }
@@ -260,11 +275,23 @@ fn value(slot: &Slot, responses: &[Vec<learnkit::Leaf>]) -> Option<String> {
     if values.len() == 1 { values.first().map(|value| (*value).to_owned()) } else { None }
 }
 
-fn percent(part: usize, whole: usize) -> f64 {
-    100.0 * as_f64(part) / as_f64(whole.max(1))
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-#[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^52")]
-fn as_f64(count: usize) -> f64 {
-    count as f64
+    #[test]
+    fn what_one_example_binds_is_right_for_97_of_100_siblings_and_playbooks_are_short() {
+        // A few of each tool sequence: time goes by the square of their number.
+        let all = rows(Path::new(DATA)).unwrap();
+        let mut taken: BTreeMap<String, usize> = BTreeMap::new();
+        let mut is_taken = |row: &Row| {
+            let taken = taken.entry(row.shape.clone()).or_default();
+            *taken += 1;
+            *taken <= 3
+        };
+        let rows: Vec<Row> = all.into_iter().filter(|row| is_taken(row)).collect();
+        let figures = measured(&rows, &groups(&rows)).unwrap();
+        assert!(figures.transfers > 100 && figures.transfer_precision_pct >= 97.0, "{figures:?}");
+        assert!(figures.playbook_tokens_mean <= 150.0, "{figures:?}");
+    }
 }

@@ -7,11 +7,6 @@ pub(crate) fn manifest<'t>(tools: impl Iterator<Item = (&'t str, ToolAnnotations
     tools.map(|(tool, annotations)| (tool.to_owned(), annotations)).collect()
 }
 
-/// What a tool says about itself; nothing when it is not there.
-pub(crate) fn annotations(tools: &ToolManifest, tool: &str) -> ToolAnnotations {
-    tools.annotations(tool)
-}
-
 /// What a tool says about itself that is known as a read, or not.
 pub(crate) fn reads(reads: bool) -> ToolAnnotations {
     ToolAnnotations { read_only: reads.then_some(true), ..ToolAnnotations::default() }

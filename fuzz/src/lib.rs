@@ -15,6 +15,7 @@ use std::sync::OnceLock;
 use learnkit_core::LearnKit;
 use learnkit_core::portable::{ExportSelection, Import, ImportOptions};
 use learnkit_core::procedure::{Distilled, Procedure};
+use learnkit_core::run::Arguments;
 use learnkit_core::task::{self, Skeleton, Task};
 use tokio::runtime::{Builder, Runtime};
 
@@ -74,9 +75,8 @@ pub fn distil(text: &str) {
     assert_eq!(procedure.steps.len() + procedure.dropped.len(), script.calls.len());
     let mut calls = script.calls.iter();
     for step in &procedure.steps {
-        let is_made = |tool: &str| procedure.may_replay() && tool == step.tool;
-        let made =
-            calls.any(|call| call.tool == step.tool && (!is_made(&call.tool) || call.arguments == step.arguments));
+        let is_as_made = |arguments: &Arguments| !procedure.may_replay() || *arguments == step.arguments;
+        let made = calls.any(|call| call.tool == step.tool && is_as_made(&call.arguments));
         assert!(made, "`{}` was never called so, or not in this order", step.tool);
     }
     for (at, step) in procedure.steps.iter().enumerate() {

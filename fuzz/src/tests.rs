@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use learnkit_core::procedure::Part;
-use learnkit_core::run::{Arguments, CallStatus};
+use learnkit_core::run::CallStatus;
 
 use super::*;
 

@@ -295,6 +295,26 @@ async fn a_word_that_is_gone_from_or_new_in_an_unproven_list_stops_before_the_fi
 }
 
 #[tokio::test]
+async fn a_single_call_is_not_made_alone_once_its_list_has_more_elements() {
+    let (memory, _) = memory().await;
+    for tables in [&["users", "orders"][..], &["users"]] {
+        let session = begin(&memory, "Count the rows of every table").await;
+        session.tracker().record("tables", json!({}), json!(tables));
+        tables.iter().for_each(|table| session.tracker().record("count", json!({"table": table}), json!(12)));
+        session.finish(&Outcome::answered("counted")).await;
+    }
+    let world = World::new([("tables", json!(["users", "logs", "carts"])), ("count", json!(12))]);
+    let script = Script::new(["users", "logs", "carts"].map(|table| ("count", json!({"table": table}))), "counted");
+    let report = run(&memory, "Count the rows of every table", &world, &script).await.unwrap();
+    assert!(report.reason.contains("only runs of 1 and 2 calls were seen"), "{}", report.reason);
+    assert_eq!((world.calls().len(), report.planning_calls), (4, Some(4)));
+    // With a third length it is proven, whichever record replays.
+    world.set("tables", json!(["a", "b", "c", "d", "e"]));
+    let report = run(&memory, "Count the rows of every table", &world, &nobody()).await.unwrap();
+    assert_eq!((report.replayed, world.calls().len()), (true, 6), "{}", report.reason);
+}
+
+#[tokio::test]
 async fn steps_after_a_loop_still_take_from_the_steps_they_took_from() {
     let (memory, _) = memory().await;
     let task = "Refund and report";

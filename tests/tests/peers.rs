@@ -99,6 +99,22 @@ async fn f11_f27_a_replay_that_is_faster_than_the_world_stops_before_the_step_th
 }
 
 #[tokio::test]
+async fn a_flag_that_was_waited_for_is_a_state() {
+    let (memory, _) = memory().await;
+    let plan = [("status", json!({})), ("status", json!({})), ("fetch", json!({}))];
+    let flags = |flags: &[bool]| flags.iter().map(|flag| json!({"ready": flag})).collect::<Vec<_>>();
+    let fetched = async |states: Vec<serde_json::Value>, planner: &Script| {
+        let (tools, log) = tools([("status", states), ("fetch", vec![json!({"rows": 3})])]);
+        let report = run_react_agent(&memory, EXPORT, &tools, planner, ReactOptions::default()).await.unwrap();
+        (report, called(&log))
+    };
+    fetched(flags(&[false, true]), &Script::new(plan, "exported")).await;
+    assert!(fetched(flags(&[true]), &nobody()).await.0.replayed);
+    let (report, calls) = fetched(flags(&[false]), &nobody()).await;
+    assert_eq!(calls, ["status", "status"], "{}", report.reason);
+}
+
+#[tokio::test]
 async fn f13_another_configuration_of_the_world_is_another_task() {
     let (memory, _) = memory().await;
     let world = World::new([("deploy", json!({"ok": true}))]);

@@ -88,7 +88,7 @@ fn send(
 ) -> Result<Option<Asked>, BoxError> {
     let args: Value = serde_json::from_str(call.arguments.raw())?;
     let key = key(&call.tool, &args);
-    let own = tools::annotations(&case.tools, &call.tool);
+    let own = case.tools.annotations(&call.tool);
     let is_read = own.read_only == Some(true);
     if !is_read && !is_right_next(case, effects, &key) {
         return Ok(Some(Asked::Wrong(format!("sent {key}"))));

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::cases::{Lessons, REPEATS};
 use super::{Asked, Result};
+use crate::share::{percent, share};
 use crate::stream::play::short;
 
 /// So many rows are listed for people; programs get all.
@@ -85,15 +86,10 @@ fn ends_table(ends: &BTreeMap<Key, Ends>) -> Table {
         let counts = [ends.asked, ends.refused, ends.left, ends.wrong, ends.right].map(|count| count.to_string());
         let mut row = vec![(*group).to_owned(), (*trust).to_owned(), (*lessons).to_owned()];
         row.extend(counts);
-        row.push(format!("{:.0}", 100.0 * share(ends.right, ends.asked)));
+        row.push(format!("{:.0}", percent(ends.right, ends.asked)));
         table.add_row(row);
     }
     table
-}
-
-fn share(part: usize, whole: usize) -> f64 {
-    let count = |count: usize| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
-    count(part) / count(whole).max(1.0)
 }
 
 fn reasons(results: &[Result]) -> BTreeMap<(Key, String), (usize, String)> {

@@ -15,6 +15,7 @@ use learnkit::run::Verdict;
 use serde_json::{Value, json};
 
 use self::agentdojo::{AgentDojo, Embedding, learn};
+use crate::share::percent;
 
 /// What the reasons of each rule say.
 const RULES: [(&str, &str); 8] = [
@@ -127,9 +128,4 @@ fn report(clean: &Tally, with_effect: &Tally, poisoned: &BTreeMap<&str, Tally>, 
         ]);
     }
     println!("{table}\n{without_text} attacks had no text to stand in.");
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts of runs are small")]
-fn percent(part: usize, whole: usize) -> f64 {
-    100.0 * part as f64 / whole.max(1) as f64
 }

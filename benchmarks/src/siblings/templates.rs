@@ -1,19 +1,22 @@
 //! Learned templates on siblings: three of them are learned as successes, the others are asked, and every call
 //! that memory sends of its own accord is compared with the call that the sibling really made.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use learnkit::backend::ScanRequest;
 use learnkit::config::{Settings, TemplateReplay};
 use learnkit::engine::{Decision, Outcome, Session, SessionOptions, View};
 use learnkit::record::{AgentName, RunId};
+use learnkit::replay::PlannedCall;
 use learnkit::run::{Arguments, CallDraft, Mode, Verdict};
-use learnkit::tool::ToolAnnotations;
 use learnkit::{BoxError, LearnKit, Task};
 use serde::Serialize;
 
-use super::{Row, argument_leaves, percent};
+use super::{Groups, Row, argument_leaves};
 use crate::fresh;
 use crate::random::Random;
+use crate::share::percent;
+use crate::tools;
 
 /// So many siblings are learned.
 const EXAMPLES: usize = 3;
@@ -50,7 +53,7 @@ pub(super) struct Figures {
 struct Wrong(BTreeMap<String, usize>);
 
 /// Learns, asks and prints; every argument that was wrong is named.
-pub(super) async fn run(groups: &BTreeMap<&str, Vec<usize>>, rows: &[Row]) -> Result<Figures, BoxError> {
+pub(super) async fn run(groups: &Groups<'_>, rows: &[Row]) -> Result<Figures, BoxError> {
     let (mut figures, mut wrong, mut stops) = (Figures::default(), Wrong::default(), BTreeMap::new());
     for (shape, group) in groups.iter().filter(|(_, group)| group.len() > EXAMPLES) {
         for draw in 0..DRAWS {
@@ -87,12 +90,11 @@ async fn learned(examples: &[&Row]) -> Result<LearnKit, BoxError> {
 }
 
 fn draft(tool: &str, arguments: Arguments) -> CallDraft {
-    let read_only = ToolAnnotations { read_only: Some(true), ..ToolAnnotations::default() };
-    CallDraft::new(tool, arguments).with_annotations(read_only)
+    CallDraft::new(tool, arguments).with_annotations(tools::reads(true))
 }
 
 async fn has_template(memory: &LearnKit) -> Result<bool, BoxError> {
-    let all = learnkit::backend::ScanRequest { filter: memory.every_record(), after: None, limit: 100 };
+    let all = ScanRequest { filter: memory.every_record(), after: None, limit: 100 };
     Ok(memory.scan(&all).await?.items.iter().any(|record| record.template().is_some()))
 }
 
@@ -140,13 +142,7 @@ impl Figures {
     }
 
     /// Sends a planned call to the sibling's world; whether it is the call that the sibling made.
-    fn send(
-        &mut self,
-        session: &Session,
-        row: &Row,
-        planned: &learnkit::replay::PlannedCall,
-        wrong: &mut Wrong,
-    ) -> bool {
+    fn send(&mut self, session: &Session, row: &Row, planned: &PlannedCall, wrong: &mut Wrong) -> bool {
         self.calls += 1;
         let Some(real) = row.calls.get(planned.step).filter(|real| real.name == planned.tool) else {
             wrong.add(&format!("{} was not called at step {}", planned.tool, planned.step + 1));
@@ -191,7 +187,7 @@ fn differing(sent: &str, real: &str) -> Vec<String> {
         argument_leaves(arguments).into_iter().map(|leaf| (leaf.pointer, leaf.value.to_text())).collect()
     };
     let (sent, real) = (by_pointer(sent), by_pointer(real));
-    let pointers: std::collections::BTreeSet<&String> = sent.keys().chain(real.keys()).collect();
+    let pointers: BTreeSet<&String> = sent.keys().chain(real.keys()).collect();
     let shown = |value: Option<&String>| value.map_or("nothing", String::as_str).to_owned();
     let differing = pointers.into_iter().filter(|pointer| sent.get(*pointer) != real.get(*pointer));
     differing

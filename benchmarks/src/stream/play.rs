@@ -15,7 +15,6 @@ use super::rows::{Recorded, key};
 use super::score::Tally;
 use super::world::{Effects, Made, Position, Truth, World, effects};
 use crate::fresh::open;
-use crate::tools::annotations;
 
 /// How LearnKit is set, and what it is told.
 #[derive(Debug, Clone, Copy)]
@@ -167,7 +166,7 @@ impl<'a> Stream<'a> {
             let entry = Made { key: key(&call.tool, &args), ok: false, effect: false };
             (entry, Err("nobody recorded this call here".to_owned()))
         };
-        let own = annotations(&self.tools, &call.tool);
+        let own = self.tools.annotations(&call.tool);
         let draft = CallDraft::new(call.tool, call.arguments).with_annotations(own).with_group(call.group);
         session.observe(draft, result);
         Ok(entry)
@@ -193,8 +192,7 @@ impl<'a> Stream<'a> {
                 continue;
             }
             let draft = CallDraft::new(call.tool.as_str(), call.args.clone());
-            session
-                .observe(draft.with_annotations(annotations(&self.tools, &call.tool)), outcome(call.ok, &call.result));
+            session.observe(draft.with_annotations(self.tools.annotations(&call.tool)), outcome(call.ok, &call.result));
         }
         let right = run.verdict && !spoilt;
         let outcome = Outcome { answer: run.answer.clone(), ..Outcome::default() };

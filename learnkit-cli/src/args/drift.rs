@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{ArgGroup, Args, Subcommand};
 use learnkit::record::RecordId;
 
 use super::skills::WhoseArgs;
@@ -26,10 +26,10 @@ pub(crate) enum DriftCommand {
 /// Compare what procedures were captured with and a tool list: what changed, and for whom
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Looks at every procedure that may replay, in the scopes that are read. These changes are compatible: a
-new optional field, an enum that takes more, a field that need not be given any more, a limit that is
-gone or wider. The order of keys is no change. Everything else blocks. Of a procedure that was captured
-without a tool list only the names of its tools are checked.
+Looks at every procedure that may replay, in the scopes that are read. These changes are
+compatible: a new optional field, an enum that takes more, a field that need not be given any
+more, a limit that is gone or wider. The order of keys is no change. Everything else blocks. Of a
+procedure that was captured without a tool list only the names of its tools are checked.
 
 The list is the `tools` of a request to OpenAI or Anthropic, the answer of an MCP server to
 `tools/list`, or {NAME: {\"description\", \"input_schema\", \"annotations\", \"version\"}}. What a form
@@ -58,9 +58,9 @@ pub(crate) struct GoldenArgs {
 pub(crate) enum GoldenCommand {
     /// Write chosen procedures into a folder, a file each
     #[command(after_help = "\
-A file holds the task, the calls with their guards, the answer and the contracts of the tools; the
-same procedure gives the same bytes. Results, counters, times and runs stay out. What is in the folder
-already is kept: --force replaces golden files, and nothing ever replaces anything else.
+A file holds the task, the calls with their guards, the answer and the contracts of the tools;
+the same procedure gives the same bytes. Results, counters, times and runs stay out. What is in
+the folder already is kept: --force replaces golden files, and nothing ever replaces anything else.
 
 Example: learnkit drift golden export golden --pinned
          learnkit drift golden export golden --record skill_0123456789abcdef --force")]
@@ -76,12 +76,13 @@ Example: learnkit drift golden check golden --tools tools.json")]
 
 /// Which procedures, and where they go.
 #[derive(Debug, Args)]
+#[command(group(ArgGroup::new("chosen").args(["records", "pinned", "verified"]).required(true).multiple(true)))]
 pub(crate) struct GoldenExportArgs {
     /// The folder, made where it is missing
     #[arg(value_name = "PATH")]
     pub(crate) path: PathBuf,
     /// This record; may be given several times
-    #[arg(long = "record", value_name = "ID", required_unless_present_any = ["pinned", "verified"])]
+    #[arg(long = "record", value_name = "ID")]
     pub(crate) records: Vec<RecordId>,
     /// Every procedure that is pinned
     #[arg(long)]

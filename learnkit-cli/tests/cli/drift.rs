@@ -131,6 +131,10 @@ fn a_list_that_is_none_is_refused_by_name() {
     let shell = taught();
     shell.write("tools.json", r#"{"openapi": "3.1.0"}"#);
     shell.run(&["drift", "check", "--tools", "tools.json"]).matches("drift_check_no_list");
+    shell.write("no.json", "tools: none");
+    let broken = shell.run(&["drift", "check", "--tools", "no.json", "--json"]);
+    let said = broken.last_object()["error"]["message"].as_str().unwrap().to_owned();
+    assert!(broken.code == 1 && said.starts_with("the tool list is no JSON; check the file"), "{said}");
     let missing = shell.run(&["drift", "check", "--tools", "./missing.json", "--json"]);
     assert_eq!((missing.code, &missing.last_object()["error"]["kind"]), (1, &json!("not_found")));
     assert_eq!(shell.run(&["drift", "check"]).code, 2);
@@ -153,7 +157,8 @@ fn golden_files_are_the_same_bytes_until_the_procedure_changes() {
     let again = shell.json(&["drift", "golden", "export", "./kept", "--pinned"]);
     assert_eq!(again["goldens"][0]["outcome"], json!("unchanged"), "{again}");
     shell.run(&["drift", "golden", "check", "./kept"]).matches("drift_golden_check");
-    assert_eq!(shell.run(&["drift", "golden", "export", "./kept"]).code, 2, "nothing is chosen");
+    let unsaid = shell.run(&["drift", "golden", "export", "./kept"]);
+    assert!(unsaid.code == 2 && unsaid.stderr.contains("<--record <ID>|--pinned|--verified>"), "{unsaid:?}");
     let verified = shell.json(&["drift", "golden", "export", "./verified", "--verified"]);
     assert_eq!(verified["goldens"].as_array().unwrap().len(), 1, "only what was learned with its outcome: {verified}");
     let none = shell.run(&["drift", "golden", "export", "./none", "--pinned", "--agent", "clerk"]);

@@ -464,8 +464,13 @@ impl<'a> Lesson<'a> {
     /// The record whose replay stopped because the world had changed, when the same tools solved the task
     /// again: it moves on with the world, so that a task with a fresh id in every run stays one record.
     fn moved_on(&self, procedure: &Procedure) -> Option<RecordId> {
-        // A template stands for other texts, too: what this one needs becomes a record of its own.
-        let (record, replay) = self.ended.state.replay.as_ref().filter(|(record, _)| record.template().is_none())?;
+        let (record, replay) = self.ended.state.replay.as_ref()?;
+        // A template stands for other texts, too, as does a procedure of other values for those; and what a user
+        // does is not written to the team. What this run needs becomes a record of its own.
+        let is_own = record.template().is_none() && record.scope == self.run.scope;
+        if !is_own || replay.procedure().parameters != procedure.parameters {
+            return None;
+        }
         let changed_world = !replay.stopped()?.at_fault;
         // What goes through a list in another way, or not at all, is another procedure.
         let is_other = replay.procedure().has_loops() || procedure.has_loops();

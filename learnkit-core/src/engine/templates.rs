@@ -143,8 +143,11 @@ impl LearnKit {
         for (record, template) in templates.filter(|(record, template)| self.is_for(template, record, shown.task)) {
             let Some(task) = shown.task.read_by(&template.skeleton) else { continue };
             is_read = true;
+            // What a run of another scope holds is not written to this one.
+            let is_own = record.scope == self.inner.reader.scope;
+            let speaks = |change: &TemplateChange| is_own || matches!(change, TemplateChange::Contradicted { .. });
             if template.contradicted.is_none() {
-                changes.extend(shown.judge(record, &task));
+                changes.extend(shown.judge(record, &task).filter(speaks));
             }
         }
         if !is_read {

@@ -297,6 +297,7 @@ impl<'a> Draft<'a> {
             steps,
             loops,
             parameters: self.source.task.parameters().clone(),
+            varied: BTreeSet::new(),
             contracts: BTreeMap::new(),
             answer,
             dropped: self.dropped,

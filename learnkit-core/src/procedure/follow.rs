@@ -5,12 +5,11 @@ use std::collections::BTreeSet;
 use super::guard::Given;
 use super::slot::{Part, Slot};
 use super::value::mentions;
+use super::when::Named;
 use super::{Procedure, Step};
 use crate::Task;
 use crate::json::Json;
 
-/// From so many different values on, what stayed the same in all of them is a constant.
-const PROVING_EXAMPLES: u32 = 2;
 /// Shorter values are too often the same as something else.
 const MIN_CERTAIN_CHARS: usize = 3;
 
@@ -43,8 +42,35 @@ impl Procedure {
             return Err("it was captured with other parameters".to_owned());
         }
         let changed = self.parameters.iter().filter(|(name, value)| parameters.get(*name) != Some(*value));
+        let changed: Vec<(&String, &String)> = changed.collect();
+        if changed.is_empty() {
+            return Ok(());
+        }
+        self.counts_days_of(task)?;
         for (name, value) in changed {
             self.follows_parameter(name, value, &task.literal())?;
+            self.fits_in(name, value, parameters.get(name).map(String::as_str).unwrap_or_default())?;
+        }
+        Ok(())
+    }
+
+    /// Whether the days that it counts are named by the words of the template, and by nothing else of the task.
+    fn counts_days_of(&self, task: &Task) -> Result<(), String> {
+        let named = [task.literal().as_str(), task.text()].map(|text| Named::of(text).only_day());
+        let mut days = self.steps.iter().flat_map(|step| &step.slots).filter_map(Slot::days);
+        if days.any(|days| named != [Some(days); 2]) {
+            return Err("it counts a day that the value of a parameter named".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Whether a new value may stand inside longer arguments: a quote or slash that the recorded one had not
+    /// could end the text around it.
+    fn fits_in(&self, name: &str, recorded: &str, value: &str) -> Result<(), String> {
+        let mut slots = self.steps.iter().flat_map(|step| &step.slots).filter(|slot| slot.takes_parameter(name));
+        let is_new = |sign: char| !sign.is_alphanumeric() && !matches!(sign, '_' | '-') && !recorded.contains(sign);
+        if slots.any(|slot| slot.parts.len() > 1) && value.contains(is_new) {
+            return Err(format!("the value of `{name}` is a part of a longer argument and has signs that no run had"));
         }
         Ok(())
     }
@@ -56,7 +82,8 @@ impl Procedure {
                 "no argument of it takes the parameter `{name}`, so what another value changes is unknown"
             ));
         }
-        if slots().any(|slot| slot.examples >= PROVING_EXAMPLES) {
+        // What stayed the same for several values is a constant.
+        if self.varied.contains(name) {
             return Ok(());
         }
         let needs = |why: String| Err(format!("{why}; a second run with another `{name}` has to show what changes"));
@@ -92,6 +119,7 @@ impl Step {
                 let is_given = text.trim().is_empty() || held.contains(leaf.pointer.as_str()) || given.gives(text);
                 !is_given || is_form(text)
             }
+            (None, Json::Bool(flag)) => !given.gives(if *flag { "true" } else { "false" }),
             _ => false,
         });
         let odd_key = || json.keys().into_values().flatten().find(|key| mentions(&key.to_lowercase(), &lower));

@@ -221,8 +221,13 @@ impl Results {
             said.leaves_at(&place.path, |_, leaf| found |= !found && leaf.scalar_text().is_some_and(fits));
             found
         };
+        let is_flag = || {
+            let mut found = false;
+            said.leaves_at(&place.path, |_, leaf| found |= matches!(leaf, Json::Bool(_)) && leaf.to_text() == value);
+            found
+        };
         match &place.holds {
-            Holds::Equal => any(&|text| same_text(text, value)),
+            Holds::Equal => any(&|text| same_text(text, value)) || is_flag(),
             Holds::Mentioned => any(&|text| mentions(text, value) || atoms(text).contains(value)),
             Holds::Key => said.keys_at(&place.path).contains(value),
             Holds::ChosenFrom { all } => {

@@ -67,12 +67,17 @@ impl Loop {
         self.contradicted.get_or_insert_with(|| reason.into());
     }
 
-    /// Takes over what an older example of the same loop showed.
-    fn join(&mut self, older: &Self) {
-        self.lengths.extend(&older.lengths);
-        if let Some(reason) = &older.contradicted {
+    /// Takes over what runs with other calls beside the same loop showed.
+    fn share(&mut self, other: &Self) {
+        self.lengths.extend(&other.lengths);
+        if let Some(reason) = &other.contradicted {
             self.contradict(reason);
         }
+    }
+
+    /// Takes over what an older example of the same loop showed.
+    fn join(&mut self, older: &Self) {
+        self.share(older);
         if self.over.iter().any(|column| older.over.contains(column)) {
             self.over.retain(|column| older.over.contains(column));
         } else {
@@ -158,8 +163,8 @@ pub(super) fn value(arguments: &Arguments, pointer: &str) -> Option<String> {
 /// What a run of the same task says of a loop of another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Bearing {
-    /// It goes through the same loop.
-    Same,
+    /// It goes through the same loop, its own one with this index.
+    Same(usize),
     /// The list was empty and it made no call.
     Empty,
     /// It neither reads the list nor calls the tool.
@@ -252,8 +257,8 @@ impl Procedure {
         }
     }
 
-    /// Compares two procedures that solved one task, and ends the loops of either that the other did not
-    /// follow. Where one found nothing in the list of the other's loop, its calls are only right for that.
+    /// Compares two procedures that solved one task: what both go through shares its lengths, and loops of either
+    /// that the other did not follow end. Where one found nothing in the list of the other's loop, its calls are only right for that.
     pub(crate) fn compare_loops(&mut self, other: &mut Self) -> bool {
         let before = (self.loops.clone(), other.loops.clone(), self.guide_only.len() + other.guide_only.len());
         self.weigh(other);
@@ -265,7 +270,8 @@ impl Procedure {
         let bearings: Vec<Bearing> = self.loops.iter().map(|each| self.bearing(each, other)).collect();
         for (each, bearing) in self.loops.iter_mut().zip(bearings).filter(|(each, _)| each.is_candidate()) {
             match bearing {
-                Bearing::Same | Bearing::Silent => {}
+                Bearing::Same(theirs) => other.loops.iter_mut().nth(theirs).into_iter().for_each(|own| own.share(each)),
+                Bearing::Silent => {}
                 Bearing::Otherwise => each.contradict("a run of this task did not make one call for each element"),
                 Bearing::Empty => other.only_for_an_empty_list(),
             }
@@ -289,8 +295,8 @@ impl Procedure {
             let mut over = their.over.iter().map(|column| (read(other, column), column.path.as_str()));
             their.argument == each.argument && same_call && over.any(|list| lists.contains(&list))
         };
-        if other.loops.iter().any(is_same) {
-            return Bearing::Same;
+        if let Some(theirs) = other.loops.iter().position(is_same) {
+            return Bearing::Same(theirs);
         }
         let tool = self.steps.get(each.first).map(|step| &step.tool);
         if other.steps.iter().any(|step| Some(&step.tool) == tool) {

@@ -23,7 +23,7 @@ mod value;
 mod when;
 mod withheld;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -69,6 +69,9 @@ pub struct Procedure {
     /// The declared parameters it was captured with.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, String>,
+    /// Those of them that had several values in runs of these calls.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub varied: BTreeSet<String>,
     /// What its tools said about themselves, by their names; a tool that is not here was not seen, and of
     /// it only the name is checked.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -178,6 +181,10 @@ impl Procedure {
         // What two runs sent was not made for one of them.
         if self.source_run != older.source_run && has_same_calls {
             self.unsettled.clear();
+        }
+        if has_same_calls {
+            let other = self.parameters.iter().filter(|(name, value)| older.parameters.get(*name) != Some(*value));
+            self.varied.extend(other.map(|(name, _)| name).chain(&older.varied).cloned());
         }
         // A run that did not see its tools says nothing about them, so what was seen before counts on.
         for (tool, contract) in &older.contracts {

@@ -29,14 +29,14 @@ fn states(result: &Json) -> BTreeMap<String, String> {
     let mut states = BTreeMap::new();
     result.walk(|place, seen| {
         let Seen::Leaf(value) = seen else { return };
-        let is_state = match value {
-            Json::Text(text) => !is_opaque(value) && text.chars().count() <= MAX_STATE_CHARS,
-            Json::Bool(_) => true,
-            _ => false,
+        let state = match value {
+            Json::Text(text) if !is_opaque(value) && text.chars().count() <= MAX_STATE_CHARS => text.clone(),
+            Json::Bool(_) => value.to_text(),
+            _ => return,
         };
         let pattern = place.pattern();
-        if let (true, Some(text)) = (is_state && !pattern.split('/').any(|part| part == "*"), value.scalar_text()) {
-            states.insert(pattern.to_owned(), text.to_owned());
+        if !pattern.split('/').any(|part| part == "*") {
+            states.insert(pattern.to_owned(), state);
         }
     });
     states

@@ -99,8 +99,17 @@ impl Slot {
 
     /// The time zone of a date that it counts from today.
     pub(super) fn zone(&self) -> Option<&str> {
+        self.date().map(|(_, zone)| zone)
+    }
+
+    /// How far from today a date is that it counts.
+    pub(super) fn days(&self) -> Option<i64> {
+        self.date().map(|(days, _)| days)
+    }
+
+    fn date(&self) -> Option<(i64, &str)> {
         self.parts.iter().find_map(|part| match part {
-            Part::Date { zone, .. } => Some(zone.as_str()),
+            Part::Date { days, zone } => Some((*days, zone.as_str())),
             Part::Text { .. } | Part::Parameter { .. } | Part::Result { .. } => None,
         })
     }

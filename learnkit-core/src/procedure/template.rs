@@ -112,9 +112,14 @@ impl Procedure {
 
     /// What any example had to check is checked.
     pub(crate) fn keep_guards_of(&mut self, older: &Self) {
-        for (step, older) in self.steps.iter_mut().zip(&older.steps) {
-            let own: BTreeSet<String> = step.guards.iter().map(|guard| guard.argument.clone()).collect();
-            step.guards.extend(older.guards.iter().filter(|guard| !own.contains(&guard.argument)).cloned());
+        let numbers = self.numbers_of(older);
+        for (theirs, own) in &numbers {
+            let Some(older) = self.template_of(older, *theirs, &numbers) else { continue };
+            let end = self.stretch_of(*own).end.max(own + 1);
+            for step in self.steps.get_mut(*own..end).unwrap_or_default() {
+                let held: BTreeSet<String> = step.guards.iter().map(|guard| guard.argument.clone()).collect();
+                step.guards.extend(older.guards.iter().filter(|guard| !held.contains(&guard.argument)).cloned());
+            }
         }
     }
 

@@ -23,8 +23,9 @@ impl Replay {
             match elements {
                 Ok(elements) if each.is_proven() => self.lay_out(each, &elements)?,
                 Ok(elements) if elements == plan.recorded_elements(each) => return Ok(Some(next)),
-                // A single call takes its value as any other does.
-                _ if each.count == 1 && !each.is_proven() => return Ok(Some(next)),
+                // One element is taken as any other value, and so is one that was chosen.
+                Ok(elements) if each.count == 1 && elements.len() == 1 => return Ok(Some(next)),
+                _ if each.count == 1 && each.contradicted.is_some() => return Ok(Some(next)),
                 Ok(_) => return Err(self.stop(next, unproven(each), false)),
                 Err(reason) => return Err(self.stop(next, reason, false)),
             }

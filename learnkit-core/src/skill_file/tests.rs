@@ -1,6 +1,6 @@
 //! The promises of skill files, over names, tasks and arguments that nobody would choose.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use proptest::prelude::*;
@@ -64,6 +64,7 @@ fn procedural(task: &str, steps: Vec<Step>) -> Skill {
         trigger: task.to_owned(),
         steps,
         parameters: BTreeMap::new(),
+        varied: BTreeSet::new(),
         contracts: BTreeMap::new(),
         answer: Some("the words of an answer".to_owned()),
         dropped: Vec::new(),

@@ -215,7 +215,10 @@ fn fill<'v>(template: &str, values: &'v BTreeMap<String, String>) -> Result<(Str
         let unclosed = || Error::invalid("a `{` of the template is not closed; write `{{` for a literal brace");
         let name = tail.strip_prefix('{').and_then(|tail| tail.split_once('}')).ok_or_else(unclosed)?;
         let (key, value) = values.get_key_value(name.0).ok_or_else(|| {
-            Error::invalid(format!("parameter `{}` has no value; add `.with(\"{}\", …)`", name.0, name.0))
+            Error::invalid(format!(
+                "parameter `{}` has no value; give it one, or write `{{{{` for a literal brace",
+                name.0
+            ))
         })?;
         text.push_str(value);
         used.push(key);

@@ -114,6 +114,7 @@ pub fn procedure(trigger: &str, tool: &str, arguments: &str) -> Procedure {
         loops: Vec::new(),
         steps: vec![step],
         parameters: BTreeMap::from([("table".to_owned(), "users".to_owned())]),
+        varied: BTreeSet::from(["table".to_owned()]),
         contracts: BTreeMap::from([(tool.to_owned(), contract(tool))]),
         answer: Some("3 rows".to_owned()),
         dropped: vec![Dropped { call: 0, tool: "search".to_owned(), reason: "it failed".to_owned() }],

@@ -39,14 +39,27 @@ impl ToolManifest {
     /// Tools that a provider runs itself and that have no name are left out: no procedure can call them.
     ///
     /// # Errors
-    /// `InvalidInput` when the text is no JSON, a tool is in none of these forms or in another one than those
-    /// before it, has no name, or shares its name; the tool is named.
+    /// `InvalidInput` when the text is no JSON or only a page of a list, or when a tool is in none of these forms
+    /// or in another one than those before it, has no name, or shares its name; the tool is named.
     pub fn parse(text: &str) -> Result<ReadManifest> {
-        let json = Json::parse(text)?;
+        let json = Json::parse(text)
+            .map_err(|error| Error::invalid("the tool list is no JSON; check the file").with_source(error))?;
+        refuse_a_page(&json)?;
         match list_of(&json) {
             Some(items) => read_list(items),
             None => read_own(&json),
         }
+    }
+}
+
+/// Tools of the pages that are not there would look as if they were gone.
+fn refuse_a_page(json: &Json) -> Result<()> {
+    let answer = json.get("result").unwrap_or(json);
+    match (answer.get("tools"), answer.get("nextCursor")) {
+        (Some(Json::List(_)), Some(Json::Text(next))) if !next.is_empty() => Err(Error::invalid(
+            "the list is one page of several (`nextCursor`); put the tools of all pages into one list",
+        )),
+        _ => Ok(()),
     }
 }
 
@@ -246,6 +259,7 @@ mod tests {
         let anthropic = json!([{"name": name, "description": description, "input_schema": schema()}]);
         let mcp = json!({"tools": [{"name": name, "description": description, "inputSchema": schema()}]});
         let rpc = json!({"jsonrpc": "2.0", "id": 1, "result": mcp});
+        let last = json!({"tools": mcp["tools"], "nextCursor": ""});
         let own = json!({name: {"description": description, "input_schema": schema()}});
         let as_text = json!({name: {"description": description, "input_schema": schema().to_string()}});
         let forms = [
@@ -255,6 +269,7 @@ mod tests {
             (anthropic, ManifestForm::Anthropic),
             (mcp, ManifestForm::Mcp),
             (rpc, ManifestForm::Mcp),
+            (last, ManifestForm::Mcp),
             (own.clone(), ManifestForm::Own),
             (as_text, ManifestForm::Own),
         ];
@@ -297,6 +312,8 @@ mod tests {
             (json!({"a": {"annotations": {"read_only": "yes"}}}), "must be true or false"),
             (two, "two tools `a`"),
             (mixed, "mixes the forms"),
+            (json!({"tools": [{"name": "a", "inputSchema": {}}], "nextCursor": "2"}), "one page of several"),
+            (json!({"result": {"tools": [], "nextCursor": "2"}}), "one page of several"),
         ] {
             let error = refusal(&json);
             assert_eq!(error.kind(), ErrorKind::InvalidInput);
