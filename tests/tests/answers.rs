@@ -1,9 +1,9 @@
 //! The recorded answer is given only while nothing that it rests on has changed.
 
-use learnkit::engine::ReactOptions;
+use learnkit::engine::{Outcome, ReactOptions};
 use learnkit::run::AnswerSource;
 use learnkit::{RunReport, run_react_agent};
-use learnkit_tests::{Script, World, memory, nobody, run};
+use learnkit_tests::{Script, World, begin, memory, nobody, run, skills};
 use serde_json::{Value, json};
 
 /// Learns an answer while `read` gives `then` and repeats the task while it gives `now`.
@@ -64,4 +64,23 @@ async fn exploration_that_the_answer_rests_on_without_naming_it_gives_no_recorde
     world.set("list", json!(["users", "orders", "audit"]));
     let report = run_react_agent(&memory, task, &world.tools(), &nobody(), options()).await.unwrap();
     assert_ne!(report.answer_source, Some(AnswerSource::Recorded), "{:?}", report.answer);
+}
+
+#[tokio::test]
+async fn an_answer_that_rests_on_a_call_that_is_not_replayed_is_worded_anew() {
+    let explored = ReactOptions { exploration_tools: ["is_open".to_owned()].into(), ..ReactOptions::default() };
+    let (memory, _) = memory().await;
+    let world = World::new([("is_open", json!({"open": true})), ("touch", json!("done"))]);
+    let script = Script::new([("is_open", json!({})), ("touch", json!({}))], "It is open, touched");
+    run_react_agent(&memory, "Touch it", &world.tools(), &script, explored.clone()).await.unwrap();
+    let report = run_react_agent(&memory, "Touch it", &world.tools(), &nobody(), explored).await.unwrap();
+    assert_eq!((report.replayed, report.synthesis_calls), (true, 1), "{}", report.reason);
+
+    let session = begin(&memory, "Reserve a seat").await;
+    session.tracker().record_failure("reserve", json!({"seat": "A12"}), "taken");
+    session.tracker().record("reserve", json!({"seat": "B14"}), "reserved");
+    session.finish(&Outcome::answered("A12 was taken, so I reserved B14")).await;
+    let found = skills(&memory).await;
+    let reserved = found.iter().filter_map(|record| record.procedure()).find(|own| own.trigger == "Reserve a seat");
+    assert_eq!(reserved.unwrap().answer, None);
 }

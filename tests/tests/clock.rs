@@ -41,6 +41,9 @@ async fn a_date_is_counted_anew_from_the_day_of_the_replay() {
         ("Отчёт за вчера", "2026-01-04", "2026-01-07"),
         ("Einen Tisch für morgen buchen", "2026-01-06", "2026-01-09"),
         ("明天订一张桌子", "2026-01-06", "2026-01-09"),
+        ("Réserve une table pour aujourd’hui", "2026-01-05", "2026-01-08"),
+        ("Reserva una mesa para mañana", "2026-01-06", "2026-01-09"),
+        ("내일의 날씨", "2026-01-06", "2026-01-09"),
     ] {
         let (call, report) = repeated(task, then).await;
         assert_eq!(call, Some(format!(r#"act {{"day":"{now}"}}"#)), "{task}: {}", report.reason);
@@ -63,6 +66,13 @@ async fn a_date_that_the_words_do_not_name_for_certain_only_guides() {
         ("Move the meeting of today to Friday", "2026-01-05"),
         ("Sales of last week", "2025-12-29"),
         ("Remind me in 2 weeks", "2026-01-19"),
+        ("Sales of the last 7 days", "2025-12-29"),
+        ("What happens in the next 3 days?", "2026-01-08"),
+        ("Sales of the past week", "2025-12-29"),
+        ("Remind me at 5 pm", "2026-01-05T17:00:00"),
+        ("Book a table", "2026-01-06"),
+        ("Réserve une table pour aujourd'hui", "2026-01-06"),
+        ("来週の会議", "2026-01-12"),
         // Its time was that of the run, or another spelling hides which day it is.
         ("Log my visit of today", "2026-01-05T08:00:00"),
         ("Book a table for tomorrow", "06/01/2026"),
@@ -78,8 +88,10 @@ async fn a_date_that_the_words_do_not_name_for_certain_only_guides() {
 async fn a_date_that_the_task_gives_is_a_constant() {
     let (call, report) = repeated("Book a table for tomorrow, 2026-01-06", "2026-01-06").await;
     assert_eq!(call.as_deref(), Some(r#"act {"day":"2026-01-06"}"#), "{}", report.reason);
-    let (call, report) = repeated("Book a table", "2026-01-06").await;
-    assert_eq!(call.as_deref(), Some(r#"act {"day":"2026-01-06"}"#), "{}", report.reason);
+    for (task, day) in [("Book a table on 6 January", "2026-01-06"), ("Book a table", "2027-01-06")] {
+        let (call, report) = repeated(task, day).await;
+        assert_eq!(call, Some(format!(r#"act {{"day":"{day}"}}"#)), "{}", report.reason);
+    }
 }
 
 #[tokio::test]
@@ -228,5 +240,34 @@ async fn a_recording_of_long_ago_only_guides() {
         let sent: Vec<Value> =
             inspection.plan.iter().map(|line| serde_json::from_str(line.arguments.raw()).unwrap()).collect();
         assert_eq!(sent.first(), replays.then(|| json!({ "day": "2026-01-06" })).as_ref());
+    }
+}
+
+#[tokio::test]
+async fn what_was_chosen_among_dates_is_not_sent_on_another_day() {
+    let meetings = json!([{"title": "standup", "day": "2026-01-05"}, {"title": "retro", "day": "2026-01-06"}]);
+    for (arguments, count) in [(json!({}), 0), (json!({"day": "2026-01-05"}), 2)] {
+        let (memory, clock) = memory().await;
+        let world = World::new([("calendar", meetings.clone()), ("notify", json!("done"))]);
+        let script = Script::new([("calendar", arguments), ("notify", json!({"title": "standup"}))], "ok");
+        run(&memory, "Remind me of today's meeting", &world, &script).await.unwrap();
+        world.calls();
+        clock.advance(SignedDuration::from_hours(24));
+        let report = run(&memory, "Remind me of today's meeting", &world, &nobody()).await.unwrap();
+        assert_eq!(world.calls().len(), count, "{}", report.reason);
+    }
+}
+
+#[tokio::test]
+async fn an_answer_about_a_moment_is_not_given_again_at_another() {
+    for (task, hours) in [("What is due today?", 48), ("Is the shop open now?", 14)] {
+        let (memory, clock) = memory().await;
+        let due = json!([{"what": "report", "day": "2026-01-05"}, {"what": "audit", "day": "2026-01-07"}]);
+        let world = World::new([("list", due)]);
+        run(&memory, task, &world, &Script::new([("list", json!({}))], "The report.")).await.unwrap();
+        clock.advance(SignedDuration::from_hours(hours));
+        let report = run(&memory, task, &world, &nobody()).await.unwrap();
+        assert!(report.replayed, "{}", report.reason);
+        assert_ne!(report.answer.as_deref(), Some("The report."), "{task}");
     }
 }

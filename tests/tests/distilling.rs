@@ -229,3 +229,17 @@ async fn c12_only_what_ran_is_learned_and_nothing_is_varied() {
     learned.sort();
     assert_eq!(learned, [r#"ping {"host":"a"}"#, r#"ping {"host":"b"}"#, r#"ping {"host":"c"}"#]);
 }
+
+#[tokio::test]
+async fn a_fallback_is_not_replayed_because_the_first_choice_may_be_there_again() {
+    for (failed, may_replay) in [("A12", false), ("A 12", true)] {
+        let (memory, _) = memory().await;
+        let session = begin(&memory, "Reserve seat A12, or B14 if it is taken").await;
+        session.tracker().record_failure("reserve", json!({"seat": failed}), "taken");
+        session.tracker().record("reserve", json!({"seat": "B14"}), "reserved");
+        session.finish(&Outcome::answered("You have a seat")).await;
+        let found = skills(&memory).await;
+        let procedure = found[0].procedure().unwrap();
+        assert_eq!(procedure.may_replay(), may_replay, "{failed}: {:?}", procedure.guide_only);
+    }
+}

@@ -1,6 +1,7 @@
 //! Where a replay stops, the planner goes on from what is done: no effect happens twice, and a repeat
 //! of a call can be told from a new one.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use learnkit::engine::{Planner, PlannerReply, PlanningTurn, ReactOptions};
@@ -186,4 +187,22 @@ async fn a_call_after_the_last_step_is_no_part_of_a_replay() {
     agent.call("Ping the host").await.unwrap();
     let report = agent.call("Ping the host").await.unwrap();
     assert_eq!((report.replayed, report.tool_calls), (false, 2));
+}
+
+#[tokio::test]
+async fn a_call_that_is_wanted_once_more_is_made_once_more() {
+    let (memory, _) = memory().await;
+    let world = World::new([("add_apple", json!("added"))]);
+    let twice = Script::new([("add_apple", json!({})), ("add_apple", json!({}))], "added two");
+    run(&memory, "Add two apples", &world, &twice).await.unwrap();
+    let made = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&made);
+    let tools = ToolSet::new().with_fn("add_apple", ToolAnnotations::default(), move |_| {
+        let count = counted.fetch_add(1, Ordering::SeqCst) + 1;
+        async move { if count == 2 { Err(BoxError::from("busy")) } else { Ok(ToolOutput::from("added")) } }
+    });
+    let once = Script::new([("add_apple", json!({}))], "added two");
+    let report = run_react_agent(&memory, "Add two apples", &tools, &once, ReactOptions::default()).await.unwrap();
+    // One that worked, one that failed, and the one that took its place.
+    assert_eq!(made.load(Ordering::SeqCst), 3, "{}", report.reason);
 }

@@ -494,3 +494,57 @@ async fn a_loop_says_what_proved_it_or_what_is_missing() {
         format!("{place}: never proven, because a run of this task did not make one call for each element")
     );
 }
+
+/// Refunds every order of a list in runs of three lengths: what the list says of each, and beside them.
+async fn refunded(task: &str, list: impl Fn(&[u32]) -> Value) -> LearnKit {
+    let (memory, _) = memory().await;
+    for ids in [&[1001, 1002][..], &[1003, 1004, 1005], &[1006, 1007, 1008, 1009]] {
+        let session = begin(&memory, task).await;
+        session.tracker().record("list", json!({}), list(ids));
+        ids.iter().for_each(|id| {
+            session.tracker().record("refund", json!({"order": format!("order_{id}")}), "refunded");
+        });
+        session.finish(&Outcome::answered("ok")).await;
+    }
+    memory
+}
+
+#[tokio::test]
+async fn a_proven_loop_stops_at_what_no_run_saw_beside_its_elements() {
+    let orders = |ids: &[u32], last: &str, next: Value| {
+        let orders = ids.iter().enumerate().map(
+            |(at, id)| json!({"id": format!("order_{id}"), "state": if at + 1 == ids.len() { last } else { "open" }}),
+        );
+        json!({"orders": orders.collect::<Vec<_>>(), "next": next})
+    };
+    let every = "Refund every open order";
+    for (task, now, count) in [
+        (every, orders(&[3001, 3002], "open", Value::Null), 3),
+        // The task makes an exception.
+        ("Refund every open order except order_1999", orders(&[3001, 1999], "open", Value::Null), 1),
+        // One of them is in another state.
+        (every, orders(&[3001, 3002], "closed", Value::Null), 1),
+        // There are more on another page.
+        (every, orders(&[3001, 3002], "open", json!("page_2")), 1),
+    ] {
+        let memory = refunded(task, |ids| orders(ids, "open", Value::Null)).await;
+        let world = World::new([("list", now), ("refund", json!("refunded"))]);
+        let report = run(&memory, task, &world, &nobody()).await.unwrap();
+        assert_eq!(world.calls().len(), count, "{task}: {}", report.reason);
+    }
+}
+
+#[tokio::test]
+async fn what_differed_between_runs_beside_the_elements_is_no_condition() {
+    let list = |ids: &[u32]| {
+        json!(
+            ids.iter()
+                .map(|id| json!({"id": format!("order_{id}"), "note": if id % 2 == 0 { "gift" } else { "none" }}))
+                .collect::<Vec<_>>()
+        )
+    };
+    let memory = refunded("Refund them all", list).await;
+    let world = World::new([("list", json!([{"id": "order_3001", "note": "fragile"}])), ("refund", json!("refunded"))]);
+    let report = run(&memory, "Refund them all", &world, &nobody()).await.unwrap();
+    assert_eq!((report.replayed, world.calls().len()), (true, 2), "{}", report.reason);
+}

@@ -131,3 +131,61 @@ async fn calls_that_took_the_place_of_others_prove_nothing_of_other_values() {
     let report = react(&memory, of("carts"), &changed, &nobody()).await;
     assert!(!changed.calls().iter().any(|call| call.contains("x/y")), "{}", report.reason);
 }
+
+#[tokio::test]
+async fn what_was_chosen_for_one_value_is_not_sent_for_another() {
+    for (found, choice) in [
+        (
+            json!([{"id": "user_1001", "name": "alice"}, {"id": "user_1002", "name": "bob"}]),
+            json!({"to": "user_1001", "note": "alice"}),
+        ),
+        (
+            json!([{"room": "atlas", "for": "alice"}, {"room": "boreas", "for": "bob"}]),
+            json!({"to": "atlas", "note": "alice"}),
+        ),
+        (json!({"alice": "user_1001", "bob": "user_1002"}), json!({"to": "user_1001", "note": "alice"})),
+        (json!({"alice": 120_034, "bob": 5_521}), json!({"rows": 120_034, "note": "alice"})),
+    ] {
+        let (memory, _) = memory().await;
+        let world = World::new([("find", found), ("export", json!("done"))]);
+        let script = Script::new([("find", json!({})), ("export", choice.clone())], "ok");
+        react(&memory, task("Pay {who}", &[("who", "alice")]), &world, &script).await;
+        world.calls();
+        assert!(react(&memory, task("Pay {who}", &[("who", "alice")]), &world, &nobody()).await.replayed, "{choice}");
+        world.calls();
+        let report = react(&memory, task("Pay {who}", &[("who", "bob")]), &world, &nobody()).await;
+        let calls = world.calls();
+        assert!(!calls.iter().any(|call| call.starts_with("export")), "{choice}: {calls:?} {}", report.reason);
+    }
+}
+
+#[tokio::test]
+async fn a_tool_that_was_chosen_by_the_value_is_not_called_for_another() {
+    let template = "Export as {fmt}";
+    let (memory, _) = memory().await;
+    let world = World::new([("to_csv", json!("done")), ("export", json!("done"))]);
+    let script = Script::new([("to_csv", json!({})), ("export", json!({"fmt": "csv"}))], "ok");
+    react(&memory, task(template, &[("fmt", "csv")]), &world, &script).await;
+    world.calls();
+    let report = react(&memory, task(template, &[("fmt", "json")]), &world, &nobody()).await;
+    assert_eq!(world.calls(), Vec::<String>::new(), "{}", report.reason);
+    assert!(report.reason.contains("the tool itself"), "{}", report.reason);
+}
+
+#[tokio::test]
+async fn a_value_of_another_kind_is_refused_before_the_first_call_and_shown_nowhere() {
+    let template = "Seat {guests} guests";
+    let runs = ["100", "200"].map(|guests| (guests, json!({"guests": guests.parse::<u32>().unwrap()})));
+    let (memory, _) = memory().await;
+    for (guests, arguments) in runs {
+        let script = Script::new([("find", json!({})), ("export", arguments)], "ok");
+        react(&memory, task(template, &[("guests", guests)]), &world(), &script).await;
+    }
+    assert_eq!(sent(&memory, template, &[("guests", "300")]).await.0.len(), 2);
+    let other = task(template, &[("guests", "many")]);
+    let inspection = memory.inspect(other).await.unwrap();
+    assert!(inspection.mode != Mode::Replay && inspection.plan.is_empty(), "{inspection:?}");
+    let (calls, reason) = sent(&memory, template, &[("guests", "many")]).await;
+    assert_eq!(calls, Vec::<String>::new(), "{reason}");
+    assert!(reason.contains("cannot be filled"), "{reason}");
+}

@@ -268,3 +268,23 @@ async fn f32_an_outage_leaves_no_word_that_a_tool_does_not_work() {
     assert!(!planner.playbooks()[0].contains("avoid"), "{}", planner.playbooks()[0]);
     assert!(!planner.playbooks()[0].contains("network is down"), "{}", planner.playbooks()[0]);
 }
+
+#[tokio::test]
+async fn a_wait_between_two_polls_keeps_the_condition() {
+    let plan = [("status", json!({})), ("wait", json!({"ms": 500})), ("status", json!({})), ("fetch", json!({}))];
+    for (pending, ready) in
+        [(json!({"state": "pending"}), json!({"state": "ready"})), (json!({"done": 40}), json!({"done": 100}))]
+    {
+        let (memory, _) = memory().await;
+        let fetched = async |states: [&serde_json::Value; 2], planner: &Script| {
+            let states = states.map(Clone::clone).to_vec();
+            let (tools, log) =
+                tools([("status", states), ("wait", vec![json!("waited")]), ("fetch", vec![json!({"rows": 3})])]);
+            run_react_agent(&memory, EXPORT, &tools, planner, ReactOptions::default()).await.unwrap();
+            called(&log)
+        };
+        fetched([&pending, &ready], &Script::new(plan.clone(), "exported")).await;
+        assert_eq!(fetched([&pending, &ready], &nobody()).await, ["status", "wait", "status", "fetch"]);
+        assert_eq!(fetched([&pending, &pending], &nobody()).await, ["status", "wait", "status"]);
+    }
+}

@@ -423,3 +423,16 @@ async fn several_like_tasks_share_one_outline_that_says_what_they_had_in_common(
     let text = memory.inspect("Refund the latest order of eve").await.unwrap().playbook.text;
     assert!(text.contains("2. refund(always currency = \"EUR\")"), "{text}");
 }
+
+#[tokio::test]
+async fn a_value_that_was_made_for_one_run_is_shown_to_no_planner() {
+    let (memory, _) = memory().await;
+    let key = "550e8400-e29b-41d4-a716-446655440000";
+    let world = World::new([("pay", json!("paid"))]);
+    let script = Script::new([("pay", json!({"key": key, "invoice": "first"}))], "paid");
+    run(&memory, "Pay the first invoice", &world, &script).await.unwrap();
+    let inspection = memory.inspect("Pay the first invoice").await.unwrap();
+    assert_eq!(inspection.mode, Mode::Guide);
+    let text = &inspection.playbook.text;
+    assert!(text.contains("pay(") && !text.contains("550e8400"), "{text}");
+}

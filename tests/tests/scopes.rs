@@ -57,3 +57,21 @@ async fn a_template_of_the_team_keeps_nothing_of_the_run_of_a_user() {
     let session = begin(&ann, "Please send 3 coins from eve to bob").await;
     assert_eq!(session.mode(), Mode::Replay, "{}", session.reason());
 }
+
+#[tokio::test]
+async fn what_failed_for_a_user_does_not_replay_for_them_from_the_team() {
+    let (team, ann) = team_and_ann().await;
+    let mut runs = Vec::new();
+    for memory in [&ann, &team] {
+        let session = memory.session(Task::new("Note my plan"), SessionOptions::default()).unwrap();
+        session.tracker().record("note", json!({"plan": "gold"}), "noted");
+        runs.push(session.finish(&Outcome::answered("noted")).await.run_id);
+    }
+    assert_eq!(ann.inspect("Note my plan").await.unwrap().mode, Mode::Replay);
+    ann.report_failure(&runs[0]).await.unwrap();
+    let inspection = ann.inspect("Note my plan").await.unwrap();
+    assert!(inspection.mode != Mode::Replay, "{inspection:?}");
+    assert_eq!(team.inspect("Note my plan").await.unwrap().mode, Mode::Replay, "the team's own is not touched");
+    team.report_success(&runs[1]).await.unwrap();
+    assert_eq!(ann.inspect("Note my plan").await.unwrap().mode, Mode::Replay, "a success that was reported decides");
+}

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use learnkit::engine::{Outcome, SessionOptions, View};
+use learnkit::engine::{Decision, Outcome, SessionOptions, View};
 use learnkit::record::RunId;
 use learnkit::run::{Mode, Verdict};
 use learnkit::{BoxError, ErrorKind, LearnKit, Task};
@@ -90,6 +90,8 @@ async fn a_second_user_turn_does_not_undo_the_replay_of_the_first() {
     session.tracker().record("show", json!({}), "shoes");
     session.decide(&View::default()).await;
     session.tracker().next_turn();
+    let decision = session.decide(&View::default()).await;
+    assert!(matches!(decision, Decision::Forward { .. }), "the answer of the first turn is no answer: {decision:?}");
     session.tracker().record("cancel", json!({}), "cancelled");
     let report = session.finish(&Outcome::answered("It is cancelled.")).await;
     assert_eq!(report.mode, Mode::Replay, "{}", report.reason);

@@ -288,3 +288,21 @@ async fn careful_replays_nothing_while_runs_disagree_about_what_to_change() {
     plan_by_hand(&loose, &paid_after("find"), &Outcome::answered("paid")).await;
     assert_eq!(loose.inspect(PAY).await.unwrap().mode, Mode::Replay);
 }
+
+#[tokio::test]
+async fn two_records_with_the_same_effects_do_not_dispute_each_other() {
+    let memory = careful().await;
+    let pay = |found: serde_json::Value| {
+        let session = memory.session(Task::new(PAY), learnkit::engine::SessionOptions::default()).unwrap();
+        let call = |tool: &str, arguments, annotations| CallDraft::new(tool, arguments).with_annotations(annotations);
+        session.observe(call("find", json!({}), read()), Ok(found.to_string().as_str().into()));
+        session.observe(call("pay", json!({"id": "inv_1001"}), effect()), Ok("done".into()));
+        session
+    };
+    // One takes the id from its place, the other chose it from a list.
+    pay(json!({"id": "inv_1001"})).finish(&Outcome::answered("paid")).await;
+    pay(json!([{"id": "inv_1001"}, {"id": "inv_1002"}])).finish(&Outcome::answered("paid")).await;
+    let trusts = trusts(&skills(&memory).await);
+    assert_eq!(trusts, [Trust::Confirmed, Trust::Confirmed]);
+    assert_eq!(memory.inspect(PAY).await.unwrap().mode, Mode::Replay);
+}

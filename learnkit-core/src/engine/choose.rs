@@ -10,9 +10,9 @@ use crate::backend::{AgentFilter, ExactQuery, Scored};
 use crate::classify::{Classification, HeuristicClassifier};
 use crate::config::ReplayTrust;
 use crate::hash::Fingerprint;
-use crate::lifecycle::{WorldCheck, is_disputed, may_replay};
+use crate::lifecycle::{WorldCheck, does_the_same, is_disputed, may_replay};
 use crate::procedure::{Today, values_decide};
-use crate::record::{Record, RecordId, RunId, Status, TaskLink};
+use crate::record::{Record, RecordId, RunId, Status, TaskLink, Trust};
 use crate::replay::preflight;
 use crate::retrieve::{Playbook, RetrievalRequest, compose};
 use crate::run::{CandidateNote, Mode};
@@ -21,6 +21,9 @@ use crate::{Result, Task};
 
 /// Why a template is not replayed with new values.
 const VALUES_DECIDE: &str = "other values of its parameters took other calls";
+
+/// Why a record does not replay that nothing was held against itself.
+const FAILED_ELSEWHERE: &str = "the same calls were retired or did harm in another scope";
 
 /// Why a record does not replay under `careful` although it is trusted enough.
 const DISPUTED: &str = "another run of this task that passed changed the world otherwise";
@@ -225,10 +228,13 @@ impl LearnKit {
         let values_decide = values_decide(&live.filter_map(Record::procedure).collect::<Vec<_>>());
         let mut asked = Asked { task, tools, today, values_decide, broken_precheck: None };
         let disputed = self.disputed(&found);
+        let failed_elsewhere = failed_elsewhere(&found);
         for record in found {
             let is_second = exact.chosen.is_some();
             let judged = if disputed.contains(&record.id) {
                 Err(DISPUTED.to_owned())
+            } else if failed_elsewhere.contains(&record.id) {
+                Err(FAILED_ELSEWHERE.to_owned())
             } else if is_second {
                 self.judged(&record, &asked)
             } else {
@@ -274,7 +280,7 @@ impl LearnKit {
             return Err(VALUES_DECIDE.to_owned());
         }
         procedure.fits_zone(&self.inner.settings.time_zone)?;
-        preflight(procedure, *tools, task).map_or(Ok(()), Err)?;
+        preflight(procedure, *tools, task, asked.today).map_or(Ok(()), Err)?;
         let world_check = WorldCheck::of(procedure, task);
         // Where there is a precheck, its pass is the check.
         if !self.has_precheck() {
@@ -349,6 +355,17 @@ impl LearnKit {
         let share = hash.get(..8).and_then(|digits| u32::from_str_radix(digits, 16).ok()).unwrap_or(u32::MAX);
         f64::from(share) / f64::from(u32::MAX) < self.inner.settings.holdout_rate
     }
+}
+
+/// The records of which the same calls failed in another scope: that one cannot be written to from here.
+fn failed_elsewhere(found: &[Record]) -> Vec<RecordId> {
+    let bad = || found.iter().filter(|other| matches!(other.status, Status::Retired | Status::Harmful));
+    let is_same = |record: &Record, other: &Record| {
+        let both = record.procedure().zip(other.procedure());
+        record.scope != other.scope && both.is_some_and(|(own, other)| does_the_same(own, other))
+    };
+    let failed = found.iter().filter(|own| own.trust < Trust::Verified && bad().any(|other| is_same(own, other)));
+    failed.map(|record| record.id.clone()).collect()
 }
 
 fn exact_note(record: &Record, refusal: Option<&str>, is_second: bool) -> CandidateNote {

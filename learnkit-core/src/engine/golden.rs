@@ -255,7 +255,7 @@ impl LearnKit {
 fn fields(procedure: &Procedure) -> Result<BTreeMap<String, Json>> {
     let mut fields = BTreeMap::from([("task".to_owned(), Json::Text(procedure.trigger.clone()))]);
     let Json::Object(stored) = json_of(procedure)? else { return Ok(fields) };
-    let kept = ["parameters", "answer", "guide_only", "unsettled", "contracts", "steps"];
+    let kept = ["parameters", "answer", "guide_only", "unsettled", "contracts", "steps", "loops", "varied"];
     fields.extend(stored.into_iter().filter(|(name, _)| kept.contains(&name.as_str())));
     if let Some(Json::List(steps)) = fields.get_mut("steps") {
         for step in steps {

@@ -213,6 +213,9 @@ impl Session {
         let mut state = self.caught_up();
         let (_, replay) = state.replay.as_ref()?;
         replay.stopped()?;
+        if replay.has_open(tool, arguments) {
+            return None;
+        }
         let done = self.tracker.calls().into_iter().enumerate().take(state.seen);
         let found = done.filter(|(index, call)| {
             let is_effect = call.annotations.effect() != EffectClass::ReadOnly;
@@ -439,6 +442,10 @@ impl State {
     }
 
     fn step(&mut self, view: &View<'_>, tracker: &ToolTracker) -> Step {
+        if tracker.turns() > 1 && matches!(self.phase, Phase::Replaying | Phase::Answered) {
+            // What the user said next is another task.
+            self.phase = Phase::Planning;
+        }
         match self.phase {
             Phase::Fresh | Phase::Planning => Step::Forward,
             Phase::Answered => match &self.answer {

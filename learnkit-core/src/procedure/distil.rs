@@ -14,7 +14,7 @@ use super::said::Said;
 use super::stretch::{self, Made};
 use super::today::Asked;
 use super::value::{is_date_or_time, is_opaque, mentions};
-use super::when::Named;
+use super::when::{Named, names_date};
 use super::{Dropped, Guard, Procedure, Shape, Slot, Step, Today, Withheld};
 use crate::Task;
 use crate::json::{Json, Seen};
@@ -163,6 +163,34 @@ impl<'a> Draft<'a> {
         draft
     }
 
+    /// Whether a later call took the place of a failed one with another value that the task gives, too: whether
+    /// the first would fail again nobody knows.
+    fn refuse_fallbacks(&mut self) {
+        let failed = self.source.calls.iter().filter(|call| {
+            !call.status.is_ok() && call.turn == 0 && call.annotations.effect() != EffectClass::ReadOnly
+        });
+        let tools: BTreeSet<&str> =
+            failed.filter(|call| self.is_replaced(call)).map(|call| call.tool.as_str()).collect();
+        let reasons = tools.into_iter().map(|tool| {
+            format!("`{tool}` failed with a value of the task, and another one of the task was taken instead")
+        });
+        self.guide_only.extend(reasons.collect::<Vec<_>>());
+    }
+
+    fn is_replaced(&self, failed: &ToolCall) -> bool {
+        let leaves = |call: &ToolCall| call.arguments.json().map(|json| json.leaves()).unwrap_or_default();
+        let gives = |value: &Json| value.scalar_text().is_some_and(|text| self.given.gives(text));
+        let same_tool: Vec<_> = self.kept.iter().filter(|kept| kept.call.tool == failed.tool).collect();
+        let is_sent = |own: &crate::json::Leaf| {
+            self.kept.iter().flat_map(|kept| leaves(kept.call)).any(|leaf| leaf.value == own.value)
+        };
+        let is_other = |own: &crate::json::Leaf| {
+            let mut others = same_tool.iter().flat_map(|kept| leaves(kept.call));
+            others.any(|leaf| leaf.pointer == own.pointer && gives(&leaf.value))
+        };
+        leaves(failed).iter().any(|own| gives(&own.value) && !is_sent(own) && is_other(own))
+    }
+
     fn reason_to_drop(&self, call: &ToolCall) -> Option<&'static str> {
         if call.turn > 0 {
             return Some("belongs to a later user turn");
@@ -214,13 +242,15 @@ impl<'a> Draft<'a> {
         asked.slots(&call.arguments, |text| self.given.gives(text))
     }
 
-    /// What the equal calls just before another one were made for.
+    /// What the last of several equal calls was made for.
     fn polled(&self, next: &ToolCall) -> Vec<Guard> {
-        let [.., before, last] = self.kept.as_slice() else { return Vec::new() };
+        let [earlier @ .., last] = self.kept.as_slice() else { return Vec::new() };
         let is_same =
             |one: &ToolCall, other: &ToolCall| one.tool == other.tool && one.arguments.same_as(&other.arguments);
+        // There may be a wait between the two.
+        let Some(before) = earlier.iter().rfind(|kept| is_same(kept.call, last.call)) else { return Vec::new() };
         let in_turn = before.call.group.is_none() && last.call.group.is_none();
-        if !in_turn || !is_same(before.call, last.call) || is_same(last.call, next) {
+        if !in_turn || is_same(last.call, next) {
             return Vec::new();
         }
         readiness(self.kept.len() - 1, &before.reading.result, &last.reading.result)
@@ -282,6 +312,7 @@ impl<'a> Draft<'a> {
 
     fn procedure(mut self) -> Procedure {
         self.refuse_what_cannot_replay();
+        self.refuse_fallbacks();
         let mut used: Vec<BTreeSet<String>> = self.kept.iter().map(|kept| kept.answered.clone()).collect();
         for (step, path) in self.kept.iter().flat_map(Kept::places) {
             if let Some(used) = used.get_mut(step) {
@@ -327,7 +358,35 @@ impl<'a> Draft<'a> {
         let answer = self.source.answer.filter(|answer| !answer.trim().is_empty())?;
         let is_first_turn = self.source.calls.iter().all(|call| call.turn == 0);
         let is_short = answer.len() <= self.source.stored_result_bytes;
-        (is_first_turn && is_short && !self.secrets.are_in(answer)).then(|| answer.to_owned())
+        let is_sure = self.answers_any_moment() && !self.rests_on_dropped(answer);
+        (is_first_turn && is_short && is_sure && !self.secrets.are_in(answer)).then(|| answer.to_owned())
+    }
+
+    /// Whether the answer holds whenever the calls do: of a task that names the day of which it is asked, the calls
+    /// have to take that day.
+    fn answers_any_moment(&self) -> bool {
+        let takes_day = || self.kept.iter().any(|kept| kept.taken.slots.iter().any(|slot| slot.days().is_some()));
+        !self.named.is_relative() || (self.named.only_day().is_some() && !self.named.is_now() && takes_day())
+    }
+
+    /// Whether an answer may rest on a call that no replay makes: a flag that exploration found, or a value with
+    /// which a call failed.
+    fn rests_on_dropped(&self, answer: &str) -> bool {
+        let kept: BTreeSet<usize> = self.kept.iter().map(|kept| kept.index).collect();
+        let dropped = self.source.calls.iter().enumerate().filter(|(at, call)| call.turn == 0 && !kept.contains(at));
+        let sent = |text: &str| self.kept.iter().any(|kept| mentions(kept.call.arguments.raw(), text));
+        let names = |leaf: &crate::json::Leaf| {
+            let text = leaf.value.scalar_text().filter(|text| text.chars().count() >= 2);
+            text.is_some_and(|text| mentions(answer, text) && !sent(text))
+        };
+        let mut dropped = dropped.map(|(_, call)| call);
+        dropped.any(|call| {
+            if call.status.is_ok() {
+                return call.annotations.exploration
+                    && call.output.to_json().leaves().iter().any(|leaf| matches!(leaf.value, Json::Bool(_)));
+            }
+            call.arguments.json().is_ok_and(|json| json.leaves().iter().any(names))
+        })
     }
 
     fn refuse_poison(&mut self, readings: &[Reading]) {
@@ -342,6 +401,7 @@ impl<'a> Draft<'a> {
 
     fn refuse_what_cannot_replay(&mut self) {
         let relative = self.named.is_relative();
+        let is_undated = !relative && !names_date(self.source.task.text());
         for (step, kept) in self.kept.iter().enumerate() {
             let raw = kept.call.arguments.raw();
             let fault = if !kept.call.arguments.is_object() {
@@ -352,8 +412,12 @@ impl<'a> Draft<'a> {
                 "hold a secret"
             } else if kept.taken.guards.len() + kept.taken.slots.len() > MAX_GUARDS {
                 "take too much from earlier results to check it all"
-            } else if relative && self.holds_own_date(kept) {
+            } else if (relative && self.holds_own_date(kept, |_| true))
+                || (is_undated && self.holds_own_date(kept, |text| self.is_near(text)))
+            {
                 "hold a date or time that depends on when the task was asked"
+            } else if relative && self.chooses_by_date(kept) {
+                "were chosen among dates, which depends on when the task was asked"
             } else {
                 continue;
             };
@@ -364,13 +428,30 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Whether an argument is a date or time that neither the task nor an earlier result gave.
-    fn holds_own_date(&self, kept: &Kept<'_>) -> bool {
+    /// Whether an argument was chosen from a result that has dates, none of which the call that gave it asked for.
+    fn chooses_by_date(&self, kept: &Kept<'_>) -> bool {
+        let takes_day = |kept: &Kept<'_>| kept.taken.slots.iter().any(|slot| slot.days().is_some());
+        let has_dates = |source: &Kept<'_>| {
+            let leaves = source.reading.result.leaves();
+            leaves.iter().any(|leaf| leaf.value.scalar_text().is_some_and(is_date_or_time))
+        };
+        let chosen = kept.taken.guards.iter().flat_map(|guard| &guard.places).filter(|place| place.is_choice());
+        let mut sources = chosen.filter_map(|place| self.kept.get(place.step));
+        !takes_day(kept) && sources.any(|source| !takes_day(source) && has_dates(source))
+    }
+
+    /// Whether a text has a date close to the day on which the task was asked.
+    fn is_near(&self, text: &str) -> bool {
+        self.source.today.is_some_and(|today| today.is_near(text))
+    }
+
+    /// Whether an argument is such a date or time that neither the task nor an earlier result gave.
+    fn holds_own_date(&self, kept: &Kept<'_>, counts: impl Fn(&str) -> bool) -> bool {
         let leaves = kept.call.arguments.json().map(|json| json.leaves()).unwrap_or_default();
         leaves.iter().any(|leaf| {
             let Some(text) = leaf.value.scalar_text() else { return false };
             let is_guarded = kept.taken.holds(&leaf.pointer);
-            is_date_or_time(text) && !is_guarded && !self.given.gives(text)
+            is_date_or_time(text) && counts(text) && !is_guarded && !self.given.gives(text)
         })
     }
 }

@@ -54,9 +54,7 @@ impl Procedure {
         let is_known = self.has_known_effects() && other.has_known_effects();
         is_known && self.parameters == other.parameters && effects(self).eq(effects(other))
     }
-}
 
-impl Procedure {
     /// Whether the two may change the world in different ways: steps that are not stated to only read are
     /// not the same ones. What they take anew does not count.
     pub(crate) fn changes_otherwise_than(&self, other: &Self) -> bool {
@@ -64,7 +62,17 @@ impl Procedure {
             let effects = own.steps.iter().filter(|step| step.effect != EffectClass::ReadOnly);
             effects.map(|step| step.signature(None)).collect()
         };
-        self.parameters == other.parameters && effects(self) != effects(other)
+        self.is_for_values_of(other) && effects(self) != effects(other) && !self.has_effects_of(other)
+    }
+
+    /// Whether both solved the same task: where the values of a parameter differ, one of them had several.
+    fn is_for_values_of(&self, other: &Self) -> bool {
+        let is_same = |name: &String| {
+            self.parameters.get(name) == other.parameters.get(name)
+                || self.varied.contains(name)
+                || other.varied.contains(name)
+        };
+        self.parameters.keys().eq(other.parameters.keys()) && self.parameters.keys().all(is_same)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::guard::Given;
+use super::guard::{Given, Holds, Place};
 use super::slot::{Part, Slot};
 use super::value::mentions;
 use super::when::Named;
@@ -108,8 +108,19 @@ impl Step {
     fn unexplained(&self, name: &str, value: &str, given: &Given) -> Option<String> {
         let json = self.arguments.json().ok()?;
         let (lower, own) = (value.to_lowercase(), Given::of([value]));
-        let held: BTreeSet<&str> = self.guards.iter().map(|guard| guard.argument.as_str()).collect();
         let is_form = |text: &str| text.to_lowercase().contains(&lower) || own.gives(text);
+        if is_form(&self.tool) {
+            return Some("the tool itself".to_owned());
+        }
+        // What was chosen, or found by the value, may have been chosen for the value.
+        let is_by_value = |path: &str| path.split('/').any(is_form);
+        let is_certain =
+            |place: &Place| place.holds == Holds::Equal && !place.is_in_list() && !is_by_value(&place.path);
+        let held = self.guards.iter().filter(|guard| guard.places.iter().all(is_certain));
+        let held: BTreeSet<&str> = held.map(|guard| guard.argument.as_str()).collect();
+        if let Some(slot) = self.slots.iter().find(|slot| slot.candidates().any(|place| is_by_value(&place.path))) {
+            return Some(slot.argument.clone());
+        }
         let slot_of = |pointer: &str| self.slots.iter().find(|slot| slot.argument == pointer);
         let odd = json.leaves().into_iter().find(|leaf| match (slot_of(&leaf.pointer), &leaf.value) {
             // The time behind a date has to be said by the template, as any constant.
@@ -117,13 +128,21 @@ impl Step {
             (Some(slot), _) => !slot.takes_parameter(name) && slot.has_text(is_form),
             (None, Json::Text(text) | Json::Number(text)) => {
                 let is_given = text.trim().is_empty() || held.contains(leaf.pointer.as_str()) || given.gives(text);
-                !is_given || is_form(text)
+                !is_given || is_form(text) || (!given.gives(text) && self.is_chosen(&leaf.pointer, is_certain))
             }
             (None, Json::Bool(flag)) => !given.gives(if *flag { "true" } else { "false" }),
             _ => false,
         });
         let odd_key = || json.keys().into_values().flatten().find(|key| mentions(&key.to_lowercase(), &lower));
         odd.map(|leaf| leaf.pointer).or_else(odd_key)
+    }
+}
+
+impl Step {
+    /// Whether an argument, or a part of it, was taken from places of which one is not certain.
+    fn is_chosen(&self, argument: &str, is_certain: impl Fn(&Place) -> bool) -> bool {
+        let mut own = self.guards.iter().filter(|guard| guard.argument == argument).flat_map(|guard| &guard.places);
+        own.any(|place| !is_certain(place))
     }
 }
 

@@ -37,7 +37,7 @@ pub struct Guard {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Check {
-    /// One is enough: a plain word or small number.
+    /// One is enough: a plain word or small number. Where some places name one value, one of these.
     Any,
     /// Every one: an opaque value, which means one certain thing.
     All,
@@ -53,6 +53,23 @@ pub struct Place {
     pub path: String,
     /// What must hold there.
     pub holds: Holds,
+}
+
+impl Place {
+    /// Whether it is one of several in a list.
+    pub(super) fn is_in_list(&self) -> bool {
+        self.path.split('/').any(|part| part == "*")
+    }
+
+    /// Whether there was more than the value to choose from.
+    pub(super) fn is_choice(&self) -> bool {
+        !self.is_definite()
+    }
+
+    /// Whether one value stands there, and nothing to choose from.
+    fn is_definite(&self) -> bool {
+        self.holds == Holds::Equal && !self.is_in_list()
+    }
 }
 
 /// What must hold at a place.
@@ -199,6 +216,10 @@ impl Results {
     pub(crate) fn broken(&self, guard: &Guard) -> Option<String> {
         let holds = |place: &&Place| self.holds(place, &guard.value);
         let fine = match guard.check {
+            // A list that names every possible word says nothing of which one it is.
+            Check::Any if guard.places.iter().any(Place::is_definite) => {
+                guard.places.iter().any(|place| place.is_definite() && holds(&place))
+            }
             Check::Any => guard.places.iter().any(|place| holds(&place)),
             Check::All => guard.places.iter().all(|place| holds(&place)),
         };

@@ -9,7 +9,10 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::guard::Given;
+use super::poll::MAX_STATE_CHARS;
 use super::slot::{Slot, of_kind};
+use super::value::is_opaque;
 use super::{Procedure, Step};
 use crate::json::{Json, Seen};
 use crate::run::Arguments;
@@ -33,6 +36,9 @@ pub struct Loop {
     pub over: Vec<Column>,
     /// The different lengths that were seen.
     pub lengths: BTreeSet<usize>,
+    /// What was the same in every run beside the elements that were taken.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<Beside>,
     /// Why it will never be proven, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contradicted: Option<String>,
@@ -46,6 +52,19 @@ pub struct Column {
     pub step: usize,
     /// The leaves, with `*` for list positions.
     pub path: String,
+}
+
+/// A word or flag that every element of a list had, or something that the object of the list had not: elements
+/// of another state, or more of them elsewhere, were never gone through.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Beside {
+    /// The index of the step that gave the list, from 0.
+    pub step: usize,
+    /// The leaves, with `*` for list positions.
+    pub path: String,
+    /// What stood there, as JSON.
+    pub value: String,
 }
 
 impl Loop {
@@ -70,6 +89,9 @@ impl Loop {
     /// Takes over what runs with other calls beside the same loop showed.
     fn share(&mut self, other: &Self) {
         self.lengths.extend(&other.lengths);
+        let is_shared =
+            |own: &Beside| other.beside.iter().any(|their| their.path == own.path && their.value == own.value);
+        self.beside.retain(is_shared);
         if let Some(reason) = &other.contradicted {
             self.contradict(reason);
         }
@@ -89,6 +111,7 @@ impl Loop {
         let number = |step: usize| numbers.get(&step).copied().unwrap_or(step);
         self.first = number(self.first);
         self.over.iter_mut().for_each(|column| column.step = number(column.step));
+        self.beside.iter_mut().for_each(|beside| beside.step = number(beside.step));
         self
     }
 
@@ -112,6 +135,66 @@ impl Loop {
             return Err(format!("the list that argument `{}` goes through names one element twice now", self.argument));
         }
         Ok(first.clone())
+    }
+}
+
+impl Loop {
+    /// What the lists say now beside their elements and did not say in any run, in words.
+    pub(crate) fn unlike<'r>(&self, result: impl Fn(usize) -> Option<&'r Json>) -> Option<String> {
+        let differs = |beside: &&Beside| result(beside.step).is_none_or(|json| !beside.holds(json));
+        let other = self.beside.iter().find(differs)?;
+        let (step, path) = (other.step + 1, &other.path);
+        Some(format!(
+            "argument `{}` goes through a list of step {step}, which says something else than {} at `{path}` now",
+            self.argument, other.value
+        ))
+    }
+}
+
+impl Beside {
+    /// What a result says beside the elements of a column.
+    pub(super) fn of(step: usize, json: &Json, column: &str) -> Vec<Self> {
+        let Some(list) = list_of(column) else { return Vec::new() };
+        let owner = list.rfind('/').and_then(|at| list.get(..at)).unwrap_or_default();
+        let (in_list, in_owner) = (format!("{list}/*/"), format!("{owner}/"));
+        let mut said: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        json.walk(|place, seen| {
+            let Seen::Leaf(value) = seen else { return };
+            let pattern = place.pattern();
+            let is_plain = |rest: &str| !rest.split('/').any(|part| part == "*");
+            let is_state = match value {
+                Json::Text(text) => !is_opaque(value) && text.chars().count() <= MAX_STATE_CHARS,
+                other => matches!(other, Json::Bool(_)),
+            };
+            let of_element = is_state && pattern != column && pattern.strip_prefix(&in_list).is_some_and(is_plain);
+            let is_absent = matches!(value, Json::Null | Json::Bool(false));
+            let of_owner = is_absent && pattern.strip_prefix(&in_owner).is_some_and(|rest| !rest.contains('/'));
+            if of_element || of_owner {
+                said.entry(pattern.to_owned()).or_default().insert(value.to_text());
+            }
+        });
+        let beside = said.into_iter().filter(|(_, values)| values.len() == 1);
+        let beside = beside.flat_map(|(path, values)| values.into_iter().map(move |value| (path.clone(), value)));
+        let beside = beside.map(|(path, value)| Self { step, path, value });
+        beside.filter(|beside| beside.holds(json)).collect()
+    }
+
+    /// Whether it stands in each element as it did.
+    fn holds(&self, json: &Json) -> bool {
+        let (mut count, mut items, mut is_same) = (0_usize, 0, true);
+        json.walk_at(&self.path, |_, seen| {
+            if let Seen::Leaf(value) = seen {
+                count += 1;
+                is_same &= value.to_text() == self.value;
+            }
+        });
+        let list = list_of(&self.path);
+        json.walk_at(list.unwrap_or_default(), |_, seen| {
+            if let (Seen::List(list), true) = (seen, list.is_some()) {
+                items += list.len();
+            }
+        });
+        is_same && (list.is_none() || count == items)
     }
 }
 
@@ -330,6 +413,16 @@ impl Procedure {
     pub(crate) fn recorded_elements(&self, each: &Loop) -> Vec<String> {
         let steps = self.steps.get(each.steps()).unwrap_or_default();
         steps.iter().filter_map(|step| value(&step.arguments, &each.argument)).collect()
+    }
+
+    /// An element that the task names itself, such as one that it makes an exception of.
+    pub(crate) fn named_by_task<'e>(
+        &self,
+        elements: &'e [String],
+        parameters: &BTreeMap<String, String>,
+    ) -> Option<&'e String> {
+        let given = Given::of(std::iter::once(&self.trigger).chain(parameters.values()).map(String::as_str));
+        elements.iter().find(|element| given.gives(element))
     }
 
     /// The loop that begins with a step.

@@ -8,10 +8,11 @@ use super::value::is_opaque;
 use crate::json::{Json, Seen};
 
 /// A longer text is no state.
-const MAX_STATE_CHARS: usize = 64;
+pub(super) const MAX_STATE_CHARS: usize = 64;
 
 /// What the last of several equal calls in a row must say before the next step: the words and flags that it
-/// had not said the time before. Ids, numbers and what stands in a list say nothing of a state.
+/// had not said the time before, or that it is done by 100 %. Ids, other numbers and what stands in a list say
+/// nothing of a state.
 pub(super) fn readiness(step: usize, before: &Json, last: &Json) -> Vec<Guard> {
     let before = states(before);
     let reached = states(last).into_iter().filter(|(path, value)| before.get(path) != Some(value));
@@ -32,6 +33,8 @@ fn states(result: &Json) -> BTreeMap<String, String> {
         let state = match value {
             Json::Text(text) if !is_opaque(value) && text.chars().count() <= MAX_STATE_CHARS => text.clone(),
             Json::Bool(_) => value.to_text(),
+            // Per cent of what was waited for.
+            Json::Number(number) if number == "100" => number.clone(),
             _ => return,
         };
         let pattern = place.pattern();

@@ -282,15 +282,18 @@ impl Step {
 
     /// The arguments before any step was taken: parameters and dates are filled in, and what earlier results have
     /// to give is as it was recorded and listed.
+    ///
+    /// # Errors
+    /// The reason in words why a value of the task or a date cannot be taken.
     pub(crate) fn bound_to_task(
         &self,
         parameters: &BTreeMap<String, String>,
         today: &Today,
-    ) -> (Arguments, Vec<String>) {
+    ) -> Result<(Arguments, Vec<String>), String> {
         let (open, given): (Vec<&Slot>, Vec<&Slot>) =
             self.slots.iter().partition(|slot| slot.candidates().next().is_some());
-        let arguments = self.filled(given.into_iter(), &Sources { results: &Results::default(), parameters, today });
-        (arguments.unwrap_or_else(|_| self.arguments.clone()), open.iter().map(|slot| slot.argument.clone()).collect())
+        let arguments = self.filled(given.into_iter(), &Sources { results: &Results::default(), parameters, today })?;
+        Ok((arguments, open.iter().map(|slot| slot.argument.clone()).collect()))
     }
 
     /// Whether every date that it counts from today is the recorded one.

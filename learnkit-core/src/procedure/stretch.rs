@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::bind::Taken;
 use super::guard::Given;
-use super::loops::{Column, Loop, elements, list_of, value};
+use super::loops::{Beside, Column, Loop, elements, list_of, value};
 use crate::json::{Json, Leaf};
 use crate::run::Arguments;
 
@@ -106,12 +106,18 @@ impl Stretch<'_, '_> {
         let mut over: Vec<Column> = places.take(MAX_COLUMNS).filter(is_whole).collect();
         over.dedup();
         let is_distinct = values.iter().collect::<BTreeSet<_>>().len() == values.len();
+        let beside = over.iter().filter_map(|column| {
+            let source = self.calls.get(column.step)?;
+            Some(Beside::of(column.step, source.result, &column.path))
+        });
+        let beside: Vec<Beside> = beside.flatten().collect();
         (is_distinct && !over.is_empty()).then(|| Loop {
             first: self.first,
             count: self.count,
             argument: argument.to_owned(),
             over,
             lengths: BTreeSet::from([self.count]),
+            beside,
             contradicted: None,
         })
     }

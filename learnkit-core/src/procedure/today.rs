@@ -15,6 +15,9 @@ use crate::run::{Arguments, ToolCall};
 /// A run whose calls are further away from now is a recording of another day.
 const NEAR: SignedDuration = SignedDuration::from_hours(24);
 
+/// A date that close to the day of the run was probably counted from it.
+const NEAR_DATES: SignedDuration = SignedDuration::from_hours(24 * 60);
+
 /// A day in a time zone: one look at the clock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Today {
@@ -35,6 +38,13 @@ impl Today {
         let is_near = [began, first].iter().all(|at| now.duration_since(*at).abs() <= NEAR);
         let today = Self::at(began, zone);
         (is_near && today == Self::at(first, zone)).then_some(today)
+    }
+
+    /// Whether a text has a date that is close to the day.
+    pub(super) fn is_near(&self, text: &str) -> bool {
+        let dates = text.split(|char: char| !(char.is_ascii_digit() || char == '-')).filter_map(|run| run.get(..10));
+        let mut dates = dates.filter_map(|date| date.parse::<Date>().ok());
+        dates.any(|date| self.date.duration_until(date).abs() <= NEAR_DATES)
     }
 
     /// The date so many days on, in a zone; the reason in words where there is none.

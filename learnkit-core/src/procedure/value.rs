@@ -45,8 +45,19 @@ pub(crate) fn same_text(a: &str, b: &str) -> bool {
 
 /// Equal as numbers; beyond 15 digits floats would lie, so only equal text counts there.
 fn same_number(a: &str, b: &str) -> bool {
-    let short = |text: &str| text.bytes().filter(u8::is_ascii_digit).count() <= 15;
-    short(a) && short(b) && matches!((a.parse::<f64>(), b.parse::<f64>()), (Ok(a), Ok(b)) if a.total_cmp(&b).is_eq())
+    let is_short = |text: &str| text.bytes().filter(u8::is_ascii_digit).count() <= 15;
+    let is_plain = |text: &str| is_short(text) && is_plain_number(text);
+    is_plain(a)
+        && is_plain(b)
+        && matches!((a.parse::<f64>(), b.parse::<f64>()), (Ok(a), Ok(b)) if a.total_cmp(&b).is_eq())
+}
+
+/// Whether a text is a number as people write one; `007` and `12e4` are codes.
+fn is_plain_number(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
+    let are_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    are_digits(whole) && are_digits(fraction) && (whole == "0" || !whole.starts_with('0'))
 }
 
 /// Whether a text mentions a value as a whole word: no letter or digit touches it, and a number is not

@@ -1,11 +1,14 @@
 //! What the words of a task say about time relative to its own moment, such as "tomorrow" or "next week".
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 use super::value::words;
 
 /// Words that name a day by themselves.
-const DAYS: [(&str, i64); 19] = [
+const DAYS: [(&str, i64); 29] = [
     ("today", 0),
     ("tonight", 0),
     ("tomorrow", 1),
@@ -25,18 +28,50 @@ const DAYS: [(&str, i64); 19] = [
     ("demain", 1),
     ("oggi", 0),
     ("domani", 1),
+    ("ieri", -1),
+    ("mañana", 1),
+    ("hier", -1),
+    ("hoje", 0),
+    ("amanhã", 1),
+    ("ontem", -1),
+    ("vandaag", 0),
+    ("gisteren", -1),
+    ("dzisiaj", 0),
+    ("jutro", 1),
 ];
 /// The same in writing without spaces.
-const UNSPACED_DAYS: [(&str, i64); 6] =
-    [("今天", 0), ("今日", 0), ("明天", 1), ("明日", 1), ("昨天", -1), ("昨日", -1)];
+const UNSPACED_DAYS: [(&str, i64); 13] = [
+    ("今天", 0),
+    ("今日", 0),
+    ("明天", 1),
+    ("明日", 1),
+    ("昨天", -1),
+    ("昨日", -1),
+    ("오늘", 0),
+    ("내일", 1),
+    ("어제", -1),
+    ("اليوم", 0),
+    ("غدا", 1),
+    ("أمس", -1),
+    ("aujourd'hui", 0),
+];
+/// Spans around the day in writing without spaces.
+const UNSPACED_SPANS: [&str; 12] =
+    ["后天", "後天", "前天", "上周", "本周", "下周", "上个月", "下个月", "先週", "来週", "先月", "来月"];
 /// Words of the moment itself.
 const NOW: [&str; 3] = ["now", "сейчас", "现在"];
-const WHICH: [&str; 3] = ["next", "last", "this"];
+const WHICH: [&str; 8] = ["next", "last", "this", "past", "previous", "current", "coming", "upcoming"];
 const SPANS: [&str; 8] = ["week", "weekend", "month", "quarter", "year", "morning", "afternoon", "evening"];
 const WEEKDAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
 /// Units in which "in 2 …" counts from now.
 const UNITS: [&str; 12] =
     ["minute", "minutes", "hour", "hours", "day", "days", "week", "weeks", "month", "months", "year", "years"];
+/// How the months begin in several languages.
+const MONTHS: [&str; 38] = [
+    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec", "mai", "mär", "okt", "dez",
+    "ene", "abr", "ago", "dic", "fév", "avr", "juin", "juil", "aoû", "déc", "gen", "mag", "giu", "lug", "set", "ott",
+    "янв", "фев", "мар", "апр", "июн", "июл",
+];
 const NUMBERS: [&str; 12] =
     ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
 
@@ -61,10 +96,11 @@ impl Named {
             let taken = named.take(rest);
             rest = rest.get(taken..).unwrap_or_default();
         }
-        named.days.extend(UNSPACED_DAYS.iter().filter(|(word, _)| task.contains(word)).map(|(_, days)| *days));
+        let lower = task.to_lowercase().replace('’', "'");
+        named.days.extend(UNSPACED_DAYS.iter().filter(|(word, _)| lower.contains(word)).map(|(_, days)| *days));
         named.is_now |= NOW.iter().any(|now| words.contains(now) || (!now.is_ascii() && task.contains(now)));
         // 后天, 前天 and 大后天 end like one another.
-        named.is_vague |= ["后天", "後天", "前天"].iter().any(|word| task.contains(word));
+        named.is_vague |= UNSPACED_SPANS.iter().any(|word| task.contains(word));
         named
     }
 
@@ -95,6 +131,9 @@ impl Named {
             ["in", count, "day" | "days", ..] if number(count).is_some() => (number(count), 3),
             [count, "day" | "days", "ago", ..] => (number(count).map(|days| -days), 3),
             ["in", count, unit, ..] if number(count).is_some() && UNITS.contains(&unit) => (None, 3),
+            [which, count, unit, ..] if WHICH.contains(&which) && number(count).is_some() && UNITS.contains(&unit) => {
+                (None, 3)
+            }
             [which, span, ..] if WHICH.contains(&which) && (SPANS.contains(&span) || WEEKDAYS.contains(&span)) => {
                 (None, 2)
             }
@@ -112,6 +151,15 @@ impl Named {
         }
         taken
     }
+}
+
+/// Whether a text names a date of the calendar, as digits or by a month.
+pub(super) fn names_date(text: &str) -> bool {
+    static DIGITS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r"\b\d{1,4}[-/.]\d{1,2}\b|\b\d{1,2}(?:st|nd|rd|th)\b|\d\s*[月日]|\b(?:19|20)\d\d\b").ok()
+    });
+    let is_month = |word: &str| MONTHS.iter().any(|month| word.starts_with(month));
+    DIGITS.as_ref().is_some_and(|digits| digits.is_match(text)) || words(text).any(|word| is_month(&word))
 }
 
 /// A small count in digits or in English.

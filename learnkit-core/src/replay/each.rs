@@ -39,6 +39,13 @@ impl Replay {
     /// Puts one step for each element in the place of a loop.
     fn lay_out(&mut self, each: &Loop, elements: &[String]) -> Result<(), Divergence> {
         let plan = Arc::clone(&self.plan);
+        if elements != plan.recorded_elements(each) {
+            let named = plan.named_by_task(elements, &self.parameters);
+            let named = named.map(|element| format!("the list has `{element}`, which the task itself names"));
+            if let Some(reason) = named.or_else(|| each.unlike(|step| self.result(step))) {
+                return Err(self.stop(each.first, reason, false));
+            }
+        }
         let laid_out = match plan.expanded(each, elements) {
             Ok(laid_out) => laid_out,
             Err(reason) => return Err(self.stop(each.first, reason, false)),

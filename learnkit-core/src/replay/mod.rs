@@ -128,6 +128,12 @@ impl Replay {
         self.stopped.as_ref()
     }
 
+    /// Whether a step that is not done makes this call: then it is wanted once more.
+    pub(crate) fn has_open(&self, tool: &str, arguments: &Arguments) -> bool {
+        let steps = self.plan.steps.iter().zip(&self.done);
+        steps.filter(|(step, done)| !**done && step.tool == tool).any(|(step, _)| step.arguments.same_as(arguments))
+    }
+
     /// Differences that nothing uses.
     pub(crate) fn warnings(&self) -> &[String] {
         &self.warnings
@@ -303,7 +309,10 @@ fn planned(step: &Step, index: usize, arguments: Arguments) -> PlannedCall {
 pub(crate) fn plan_of(procedure: &Procedure, parameters: &BTreeMap<String, String>, today: &Today) -> Vec<PlannedCall> {
     let steps = procedure.steps.iter().enumerate();
     let plan = steps.map(|(index, step)| {
-        let (arguments, mut open) = step.bound_to_task(parameters, today);
+        // Preflight refuses what cannot be bound; such values are not to be sent either.
+        let (arguments, mut open) = step.bound_to_task(parameters, today).unwrap_or_else(|_| {
+            (step.arguments.clone(), step.slots.iter().map(|slot| slot.argument.clone()).collect())
+        });
         open.extend(procedure.proven_argument(index).filter(|own| !open.contains(own)));
         PlannedCall { open, ..planned(step, index, arguments) }
     });

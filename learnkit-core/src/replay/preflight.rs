@@ -1,19 +1,31 @@
 //! Preflight: the whole plan is checked before its first effect.
 
 use crate::Task;
-use crate::procedure::{ContractChange, Procedure};
+use crate::procedure::{ContractChange, Procedure, Today};
 use crate::run::Arguments;
 use crate::tool::{EffectClass, ToolManifest};
 
 /// Why a procedure cannot be replayed now, or nothing when it can.
 ///
 /// Where the host does not say which tools there are (`None`), that part is not checked.
-pub(crate) fn preflight(procedure: &Procedure, tools: Option<&ToolManifest>, task: &Task) -> Option<String> {
+pub(crate) fn preflight(
+    procedure: &Procedure,
+    tools: Option<&ToolManifest>,
+    task: &Task,
+    today: &Today,
+) -> Option<String> {
     if procedure.steps.is_empty() {
         return Some("it has no steps".to_owned());
     }
     if let Err(reason) = procedure.follows(task) {
         return Some(format!("its parameter values are other ones: {reason}"));
+    }
+    let unbound = procedure.steps.iter().enumerate().find_map(|(index, step)| {
+        let reason = step.bound_to_task(task.parameters(), today).err()?;
+        Some(format!("step {} (`{}`) cannot be filled: {reason}", index + 1, step.tool))
+    });
+    if unbound.is_some() {
+        return unbound;
     }
     if let Some(step) = procedure.steps.iter().find(|step| step.requires_approval) {
         return Some(format!("`{}` needs an approval for each call", step.tool));

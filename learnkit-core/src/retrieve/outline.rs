@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use crate::json::Json;
-use crate::procedure::{DaysOn, Given, Guard, Part, Procedure, Step};
+use crate::procedure::{DaysOn, Given, Guard, Part, Procedure, Step, is_opaque};
 use crate::secret::mask_text;
 
 /// A longer value is shown by its beginning, in characters.
@@ -75,6 +75,8 @@ struct Argument {
     sources: BTreeSet<Source>,
     /// The value, while it is the same in every example.
     value: Option<String>,
+    /// Whether it is an id or token that neither the task nor a result gave.
+    is_opaque: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -93,7 +95,13 @@ enum Source {
 impl Outline {
     pub(super) fn of(procedure: &Procedure) -> Self {
         let given = Given::of([procedure.trigger.as_str()]);
-        let steps = procedure.steps.iter().map(|step| (step.tool.clone(), arguments(step, &given)));
+        let is_made_once = !procedure.unsettled.is_empty();
+        let steps = procedure.steps.iter().map(|step| {
+            let mut arguments = arguments(step, &given);
+            // A planner that copies such a value would seem to know it.
+            arguments.values_mut().filter(|own| is_made_once && own.is_opaque).for_each(|own| own.value = None);
+            (step.tool.clone(), arguments)
+        });
         Self { steps: steps.collect(), examples: 1 }
     }
 
@@ -181,7 +189,8 @@ fn arguments(step: &Step, given: &Given) -> BTreeMap<String, Argument> {
     let mut arguments: BTreeMap<String, Argument> = BTreeMap::new();
     for leaf in step.arguments.json().map(|json| json.leaves()).unwrap_or_default() {
         let sources = sources(step, &leaf.pointer, &leaf.value, given);
-        let own = Argument { sources, value: Some(shown(&leaf.value)) };
+        let is_opaque = is_opaque(&leaf.value) && sources.is_empty();
+        let own = Argument { sources, value: Some(shown(&leaf.value)), is_opaque };
         match arguments.get_mut(&dotted(&leaf.pattern)) {
             // The elements of a list count as one.
             Some(known) => known.share(&own),

@@ -57,7 +57,9 @@ impl Task {
 
     /// The earlier turns of the conversation, oldest first; part of the identity.
     ///
-    /// "Redo that report as JSON" means another report in another conversation.
+    /// "Redo that report as JSON" means another report in another conversation. Give the results of tools as turns,
+    /// too: "Book it" means another flight where the search before it found another one, and only what stands
+    /// here tells the two apart.
     #[must_use]
     pub fn with_earlier_turns<'a>(mut self, turns: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         self.history = key::history_hash(turns);
