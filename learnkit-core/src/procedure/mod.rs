@@ -166,6 +166,19 @@ impl Procedure {
         other.map_or(Ok(()), |own| Err(today::other_zone(own, zone)))
     }
 
+    /// Whether it sends dates that are counted from today.
+    pub(crate) fn has_dates(&self) -> bool {
+        self.steps.iter().flat_map(|step| &step.slots).any(|slot| slot.zone().is_some())
+    }
+
+    /// Whether every step takes the same values anew from the same places, under the same guards.
+    pub(crate) fn takes_as(&self, other: &Self) -> bool {
+        let takes =
+            |step: &Step| step.slots.iter().map(|slot| (slot.argument.clone(), slot.parts.clone())).collect::<Vec<_>>();
+        let is_alike = |(own, other): (&Step, &Step)| takes(own) == takes(other) && own.guards == other.guards;
+        self.steps.len() == other.steps.len() && self.steps.iter().zip(&other.steps).all(is_alike)
+    }
+
     /// The steps as they decide identity: tools and arguments, with slots for what is taken anew. A call for
     /// each element of a list counts once, however long the list was.
     pub(crate) fn signature(&self) -> String {
