@@ -85,24 +85,24 @@ impl Statement {
         let value = self.words.get(span.clone()).unwrap_or_default();
         let after = self.words.get(span.end);
         let before = self.words.get(..span.start).unwrap_or_default();
-        let content = || before.iter().filter(|word| word.kind == Kind::Plain && !is_article(&word.text));
+        let tells = |word: &&Word| word.kind == Kind::Plain && !is_article(&word.text) && !is_stop_word(&word.text);
+        let told = before.iter().filter(tells).count();
         let Some(last) = before.last() else {
             return value.iter().any(|word| word.kind == Kind::Date || word.is_ordinal());
         };
         if after.is_some_and(|word| is_copula(&word.text)) {
             return true;
         }
-        if content().next().is_none() {
+        if told == 0 && !is_copula(&last.text) {
             return true;
         }
         if value.iter().any(|word| word.kind == Kind::Unit) || is_introducing_sign(&last.text) {
             return false;
         }
-        let is_first = content().filter(|word| !is_stop_word(&word.text)).count() == 1 && !is_stop_word(&last.text);
         if last.is_unspaced || is_introducer(&last.text) {
             return !is_introducer(&last.text);
         }
-        if is_first || last.is_capital {
+        if (told == 1 && tells(&last)) || last.is_capital {
             return true;
         }
         if is_verb(&last.text) {

@@ -175,9 +175,7 @@ impl Draft<'_> {
         let now = self.changes.now;
         let today = &self.changes.today;
         let mut new = new.clone();
-        if let Some(healed) = self.healed(&new) {
-            new.id = healed;
-        }
+        new.id = self.home_of(&new);
         if self.confirm(&new) {
             new.trust = new.trust.max(Trust::Confirmed);
         }
@@ -201,6 +199,21 @@ impl Draft<'_> {
         self.run.procedure_version = version;
         self.note(&id, Kind::Skill, change);
         self.compare_loops(&id);
+    }
+
+    /// The record that a new procedure belongs to: the one that it heals, the one of its id, or else one that has
+    /// moved on to its calls.
+    fn home_of(&self, new: &Record) -> RecordId {
+        let Some(own) = new.procedure() else { return new.id.clone() };
+        let holds = |id: &RecordId| {
+            let stored = self.peek(id).filter(|record| record.task == new.task && record.template().is_none());
+            stored.and_then(Record::procedure).is_some_and(|stored| stored.has_calls_of(own))
+        };
+        if holds(&new.id) {
+            return new.id.clone();
+        }
+        let moved_on = || self.changes.siblings.iter().find(|id| holds(id)).cloned();
+        self.healed(new).or_else(moved_on).unwrap_or_else(|| new.id.clone())
     }
 
     /// The record that a new procedure heals, unless it was healed by another run or taken out of use meanwhile.

@@ -6,9 +6,6 @@ use super::words;
 use crate::procedure::is_date_or_time;
 use crate::task::{Class, canonical, is_unit, tokens};
 
-/// Capital words of at most so many letters are short for something: `US` is not `us`.
-const MAX_ACRONYM: usize = 5;
-
 /// What a word is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -57,15 +54,14 @@ impl Word {
 
     fn is_verb_of(&self, other: &Self) -> bool {
         let Some(helper) = self.helper.as_deref().filter(|_| other.helper.is_none()) else { return false };
-        let stem = self.text.strip_suffix('y').unwrap_or(&self.text);
-        let ends: &[&str] = match helper {
-            "does" => &["s", "es"],
-            "did" => &["ed", "d"],
+        let (ends, after_y, of_have): (&[&str], _, _) = match helper {
+            "does" => (&["s", "es"], "ies", "has"),
+            "did" => (&["ed", "d"], "ied", "had"),
             _ => return false,
         };
-        let is_regular = ends.iter().any(|end| other.text == format!("{}{end}", self.text));
-        let is_short = stem != self.text && matches!(other.text.strip_prefix(stem), Some("ies" | "ied"));
-        is_regular || is_short || (self.text == "have" && matches!(&*other.text, "has" | "had"))
+        let ends_so = |end: &&str| other.text.strip_prefix(&self.text) == Some(*end);
+        let is_short = self.text.strip_suffix('y').is_some_and(|stem| other.text.strip_prefix(stem) == Some(after_y));
+        ends.iter().any(|end| ends_so(end)) || is_short || (self.text == "have" && other.text == of_have)
     }
 
     pub(super) fn is_ordinal(&self) -> bool {
@@ -167,15 +163,12 @@ impl Statement {
         if words::is_cjk_negation(sign) {
             return self.stress(Stress::Not);
         }
-        let mut text = sign.to_string();
+        let text = sign.to_string();
         let is_number = words::is_cjk_digit(sign);
         let kind = if is_number { Kind::Number } else { self.unit_or(&text, Kind::Plain) };
         if let Some(before) = self.words.last_mut().filter(|word| is_number && word.is_unspaced && word.kind == kind) {
             before.text.push(sign);
             return;
-        }
-        if kind == Kind::Unit {
-            text = sign.to_string();
         }
         self.push(Word { is_unspaced: true, ..Word::new(text, kind) });
     }
@@ -201,17 +194,11 @@ impl Statement {
             self.push(Word::new("ne", Kind::Plain));
             return self.push(Word::new(left, Kind::Plain));
         }
-        let letters = written.chars().count();
-        let is_acronym =
-            !is_shouted && (2..=MAX_ACRONYM).contains(&letters) && !written.chars().any(char::is_lowercase);
+        let is_name = !is_shouted && words::is_name_in_capitals(&lower) && !written.chars().any(char::is_lowercase);
         let kind = if words::is_count_word(&lower) { Kind::Number } else { self.unit_or(&lower, Kind::Plain) };
         let is_capital =
             !is_shouted && !self.words.is_empty() && written.chars().next().is_some_and(char::is_uppercase);
-        let text = if is_acronym && kind == Kind::Plain && written.chars().any(char::is_uppercase) {
-            written.to_owned()
-        } else {
-            lower
-        };
+        let text = if is_name { written.to_owned() } else { lower };
         self.push(Word { is_capital, ..Word::new(text, kind) });
     }
 

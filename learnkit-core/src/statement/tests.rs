@@ -19,6 +19,7 @@ fn case_spacing_and_the_marks_of_a_sentence_say_nothing() {
     for (one, two) in [
         ("The API allows 100 requests per minute", "the api  allows 100 requests, per minute."),
         ("Refunds take 5 days", "Refunds take 5 days!"),
+        ("THE API IS DOWN", "The API is down"),
         ("Ann's team doesn't work on Sunday", "ann’s team doesn't work on sunday"),
         ("数据库端口是 5432", "数据库端口是 5432。"),
         ("Возврат занимает 5 дней", "возврат занимает 5 дней"),
@@ -111,7 +112,6 @@ fn another_subject_and_whatever_is_not_certain_is_two_things() {
         ("Заказ 5 отправлен", "Заказ 6 отправлен"),
         ("订单5已发货", "订单6已发货"),
         ("Tom mag Tee", "Tim mag Tee"),
-        ("THE API IS DOWN", "The API is down"),
         ("x", ""),
     ] {
         assert_eq!(relate(one, two), None, "{one} / {two}");

@@ -31,6 +31,9 @@ const HIDING: &[(&str, &str)] = &[
 /// What a negation needs as a helper: `does not support` is `supports`.
 const HELPERS: &str = "do does did";
 
+/// Words that are names where they stand in capitals.
+const NAMES_IN_CAPITALS: &str = "us it who or in me as am so we can may he at be do";
+
 const ARTICLES: &str = "the a an this that these those our my your his her its their every each all";
 
 /// What follows a name: `Room 12 is …`.
@@ -80,6 +83,10 @@ pub(super) fn is_negation(word: &str) -> bool {
 pub(super) fn hidden(word: &str) -> Option<String> {
     let listed = HIDING.iter().find(|(own, _)| *own == word).map(|(_, left)| (*left).to_owned());
     listed.or_else(|| word.strip_suffix("n't").filter(|left| !left.is_empty()).map(str::to_owned))
+}
+
+pub(super) fn is_name_in_capitals(word: &str) -> bool {
+    is_in(NAMES_IN_CAPITALS, word)
 }
 
 pub(super) fn is_helper(word: &str) -> bool {
