@@ -311,3 +311,18 @@ async fn no_secret_is_left_in_a_version_that_is_kept() {
         .unwrap();
     assert!(!learnkit_tests::stored_text(&memory).await.contains("hunter2hunter2"));
 }
+
+#[tokio::test]
+async fn a_history_survives_export_and_import_to_the_letter() {
+    let (memory, _) = memory().await;
+    healed(&memory).await;
+    let mut export = Vec::new();
+    memory.export(&mut export, &learnkit::portable::ExportSelection::default()).await.unwrap();
+    let (other, _) = learnkit_tests::memory().await;
+    let import = learnkit::portable::Import::read(std::io::Cursor::new(export)).unwrap();
+    other.import(import, learnkit::portable::ImportOptions::default()).await.unwrap();
+    let (one, two) = (only(&memory).await, only(&other).await);
+    assert_eq!((one.history.is_some(), &one.history), (true, &two.history));
+    assert_eq!(stored_runs(&other).await, stored_runs(&memory).await);
+    assert!(other.roll_back(&two.id).await.is_ok());
+}

@@ -73,9 +73,9 @@ Example: learnkit records add fact \"The API allows 100 requests a minute\" --ag
     },
     /// Bring the last good version of a healed procedure back; it may replay again
     #[command(after_help = "\
-When the world changes, a procedure moves on to the calls that solved its task then. The version before
-stays until another one takes its place or somebody reports a failure; `records show` tells which it is.
-The version that is rolled back is dropped.
+When the world changes, a procedure moves on to the calls that solved its task then. The version
+before stays until the next change, or until a failure is reported; `records show` tells its calls.
+The version that it takes the place of is dropped.
 
 Example: learnkit records rollback skill_0123456789abcdef")]
     Rollback {

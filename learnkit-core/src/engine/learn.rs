@@ -1,31 +1,27 @@
 //! The end of a run: gate, learn, account. One commit, idempotent by run id.
 
+mod heals;
+
 use std::sync::Arc;
 
 use jiff::Timestamp;
 
 use super::account::{Answer, stored_run};
-use super::changes::{Changes, Heal, failure_id, otherwise};
+use super::changes::{Changes, Heal, failure_id};
 use super::library::trace_id;
 use super::session::State;
 use super::templates::{Shown, TemplateChange};
 use super::{LearnKit, RunReport};
-use crate::backend::{Committed, MakeBatch, RunFilter};
+use crate::backend::{Committed, MakeBatch};
 use crate::lifecycle::{Event, blame, does_the_same};
 use crate::procedure::{Distilled, Procedure, Source, Today, distil_read};
 use crate::record::{
     AgentName, Confidence, Content, Failure, Origin, Provenance, Record, RecordId, RunId, Skill, TaskLink, Trace, Trust,
 };
-use crate::replay::Recorded;
 use crate::run::{AnswerSource, Gate, GateSource, Reading, StoredRun, ToolCall, Verdict};
 use crate::run::{is_outage, short_reason};
 use crate::secret::Secrets;
 use crate::{BoxError, Error, Result, Task};
-
-/// So many of the newest runs of a task are looked at for repeats of a procedure before another takes its place.
-const LOOKED_AT: usize = 8;
-/// So many of those repeats are rehearsed.
-const REHEARSED: usize = 3;
 
 /// What the host knows at the end of a run.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -223,10 +219,10 @@ impl<'a> Lesson<'a> {
         let is_told = self.outcome.failure.as_ref().is_some_and(|failure| failure.is_environment);
         // An agent that gave up because nothing answered ends with an error of its own.
         let gave_up = || {
-            let outages = Gate::of_calls(&self.ended.calls, self.ended.turns, true);
+            let Ended { calls, turns, .. } = self.ended;
             self.run.gate.source == GateSource::RunError
-                && !self.ended.calls.is_empty()
-                && outages.source == GateSource::Abstained
+                && !calls.is_empty()
+                && Gate::of_calls(calls, *turns, true).source == GateSource::Abstained
         };
         self.outcome.verdict.is_none() && (is_told || gave_up())
     }
@@ -358,69 +354,6 @@ impl<'a> Lesson<'a> {
         self.siblings.push(skill_id(&self.run.task, own));
         self.siblings.sort();
         self.siblings.dedup();
-    }
-
-    /// Finds out whether the new calls take the place of those whose replay stopped. Where a run that passed would
-    /// not have been repeated by them, they do not, and only guide until another run has made them.
-    async fn find_heal(&mut self) {
-        let Some((record, heal)) = self.procedure.as_ref().and_then(|own| self.moved_on(own)) else { return };
-        let Some(procedure) = self.procedure.take() else { return };
-        let differs = match otherwise(&procedure, &heal.base, &self.today()) {
-            Some(reason) => Some(reason),
-            None => self.otherwise_than_repeats(&procedure, &record).await,
-        };
-        let unsettled = procedure.unsettled.iter().cloned().chain(differs.clone()).collect();
-        self.procedure = Some(Procedure { unsettled, ..procedure });
-        if differs.is_none() {
-            self.heal = Some(heal);
-        }
-    }
-
-    /// The same against the newest runs that replayed the record and passed. What cannot be read says nothing.
-    async fn otherwise_than_repeats(&mut self, procedure: &Procedure, record: &RecordId) -> Option<String> {
-        // Which values a run had for its parameters is not stored.
-        if !procedure.parameters.is_empty() {
-            return None;
-        }
-        let key = Some(self.run.task.key.clone());
-        let filter = RunFilter { key, ..RunFilter::newest(self.run.tenant.clone(), LOOKED_AT) };
-        let found = match self.kit.runs(&filter).await {
-            Ok(found) => found.items,
-            Err(error) => {
-                self.run.warnings.push(format!("earlier runs of the task could not be read: {}", error.chain()));
-                return None;
-            }
-        };
-        let settings = &self.kit.inner.settings;
-        let passed = |run: &&StoredRun| {
-            let is_withdrawn = run.reports.last() == Some(&Verdict::Failure);
-            run.replayed
-                && run.procedure.as_ref() == Some(record)
-                && run.gate.passes(settings.quality_threshold)
-                && !is_withdrawn
-        };
-        found.iter().filter(passed).take(REHEARSED).find_map(|run| {
-            let day = Today::at(run.started, &settings.time_zone);
-            let reason = Recorded::replayed(&run.calls, day).otherwise(procedure)?;
-            Some(format!("given the results of run {}, which passed: {reason}", run.id))
-        })
-    }
-
-    /// The record whose replay stopped because the world had changed, when the same tools solved the task again.
-    fn moved_on(&self, procedure: &Procedure) -> Option<(RecordId, Heal)> {
-        let (record, replay) = self.ended.state.replay.as_ref()?;
-        // A template stands for other texts, too, as does a procedure of other values for those; and what a user
-        // does is not written to the team. What this run needs becomes a record of its own.
-        let is_own = record.template().is_none() && record.scope == self.run.scope;
-        if !is_own || replay.procedure().parameters != procedure.parameters {
-            return None;
-        }
-        let changed_world = !replay.stopped()?.at_fault;
-        // What goes through a list in another way, or not at all, is another procedure.
-        let is_other = replay.procedure().has_loops() || procedure.has_loops();
-        let same_tools = !is_other && replay.procedure().tools() == procedure.tools();
-        let heal = || Heal { record: record.id.clone(), base: replay.procedure().clone() };
-        (changed_world && same_tools).then(|| (record.id.clone(), heal()))
     }
 
     /// Finds out what a planned success means for learned templates, where the settings ask for it.

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use super::{Event, apply, rate};
 use crate::procedure::Procedure;
 use crate::record::{Confidence, Content, History, LastGood, Record, Status, Trust, VersionChange};
+use crate::secret::MASK;
 
 /// Puts other calls that solved the task in the place of the record's. What is out of use stays so.
 pub(crate) fn heal(record: &mut Record, fresh: Procedure, trust: Trust, at: Timestamp) -> String {
@@ -55,7 +56,7 @@ pub(super) fn roll_back(record: &mut Record, at: Timestamp) -> String {
     if matches!(record.status, Status::Retired | Status::Harmful) {
         return format!("it is {}, so that no version of it comes back", record.status);
     }
-    let Some(reason) = bring_back(record, "rolled back", at) else {
+    let Some(reason) = bring_back(record, "somebody asked for it", at) else {
         return "it has no earlier version that worked".to_owned();
     };
     record.usage.suspended = None;
@@ -73,7 +74,12 @@ fn bring_back(record: &mut Record, why: &str, at: Timestamp) -> Option<String> {
     record.usage.harms_in_a_row = 0;
     record.usage.failed_replays = 0;
     rate(record);
-    set_procedure(record, Procedure { version: failed + 1, ..good.procedure }, &reason, at);
+    let mut procedure = Procedure { version: failed + 1, ..good.procedure };
+    // What was found to be a secret since then is not sent, and neither is what stands in its place.
+    if procedure.steps.iter().any(|step| step.arguments.raw().contains(MASK)) {
+        procedure.guide_only.push("a secret was masked in it while another version was in use".to_owned());
+    }
+    set_procedure(record, procedure, &reason, at);
     Some(reason)
 }
 

@@ -311,6 +311,15 @@ fn a_rollback_brings_the_last_good_version_back_but_nothing_that_is_retired() {
 }
 
 #[test]
+fn a_last_good_version_in_which_a_secret_was_masked_only_guides() {
+    let mut record = healed();
+    record.each_text(&|text| *text = text.replace("{}", r#"{"pin":"[secret]"}"#));
+    happen(&mut record, &[Event::RolledBack]);
+    let refusal = may_replay(&record, ReplayTrust::ToolOutcome, at(1)).unwrap_err();
+    assert!(refusal.contains("may only guide: a secret"), "{refusal}");
+}
+
+#[test]
 fn a_record_over_its_heal_budget_does_not_replay() {
     let mut record = skill();
     record.usage.failed_replays = 3;

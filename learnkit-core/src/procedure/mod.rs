@@ -173,10 +173,12 @@ impl Procedure {
 
     /// Whether every step takes the same values anew from the same places, under the same guards.
     pub(crate) fn takes_as(&self, other: &Self) -> bool {
-        let takes =
-            |step: &Step| step.slots.iter().map(|slot| (slot.argument.clone(), slot.parts.clone())).collect::<Vec<_>>();
-        let is_alike = |(own, other): (&Step, &Step)| takes(own) == takes(other) && own.guards == other.guards;
-        self.steps.len() == other.steps.len() && self.steps.iter().zip(&other.steps).all(is_alike)
+        let takes_alike = |own: &Step, other: &Step| {
+            let mut slots = own.slots.iter().zip(&other.slots);
+            own.slots.len() == other.slots.len() && slots.all(|(a, b)| a.argument == b.argument && a.parts == b.parts)
+        };
+        let mut steps = self.steps.iter().zip(&other.steps);
+        self.steps.len() == other.steps.len() && steps.all(|(a, b)| takes_alike(a, b) && a.guards == b.guards)
     }
 
     /// The steps as they decide identity: tools and arguments, with slots for what is taken anew. A call for

@@ -23,13 +23,15 @@ pub(crate) fn key(content: &Content) -> Option<String> {
 
 fn says_the_same(known: &Content, new: &Content) -> bool {
     let (Some(known_texts), Some(new_texts)) = (texts(known), texts(new)) else { return known == new };
-    let same = |(known, new): (&Option<&str>, &Option<&str>)| match (known, new) {
+    let same = |known: Option<&str>, new: Option<&str>| match (known, new) {
         (Some(known), Some(new)) => {
             known == new || Statement::of(known).relation(&Statement::of(new)) == Some(Relation::Same)
         }
         (known, new) => known == new,
     };
-    known.kind() == new.kind() && known_texts.len() == new_texts.len() && known_texts.iter().zip(&new_texts).all(same)
+    known.kind() == new.kind()
+        && known_texts.len() == new_texts.len()
+        && known_texts.iter().zip(&new_texts).all(|(known, new)| same(*known, *new))
 }
 
 fn texts(content: &Content) -> Option<Vec<Option<&str>>> {

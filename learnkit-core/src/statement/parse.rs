@@ -61,7 +61,7 @@ impl Word {
         };
         let ends_so = |end: &&str| other.text.strip_prefix(&self.text) == Some(*end);
         let is_short = self.text.strip_suffix('y').is_some_and(|stem| other.text.strip_prefix(stem) == Some(after_y));
-        ends.iter().any(|end| ends_so(end)) || is_short || (self.text == "have" && other.text == of_have)
+        ends.iter().any(ends_so) || is_short || (self.text == "have" && other.text == of_have)
     }
 
     pub(super) fn is_ordinal(&self) -> bool {
