@@ -9,6 +9,7 @@ use crate::task::Skeleton;
 
 /// Semantics §8 once more, in whole hours and hundredths, without a look at the implementation.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "a record is described by that many yes and no")]
 struct Model {
     status: Status,
     trust: Trust,
@@ -39,7 +40,7 @@ impl Model {
         Self {
             status: record.status,
             trust: record.trust,
-            hundredths: hundredths as i64,
+            hundredths: format!("{hundredths}").parse().unwrap(),
             help: record.usage.help,
             harm: record.usage.harm,
             in_a_row: record.usage.harms_in_a_row,
@@ -78,7 +79,6 @@ impl Model {
                 }
             }
             Event::Confirmed if !self.is_out() => self.trust = self.trust.max(Trust::Confirmed),
-            Event::Confirmed => {}
             Event::Replayed | Event::Helped => {
                 if *event == Event::Replayed {
                     self.failed = 0;
@@ -91,7 +91,6 @@ impl Model {
             Event::Harmed => self.harm(),
             Event::Misguided if self.trust < Trust::Verified => self.harm(),
             Event::Misguided if self.hundredths > 30 => self.hundredths = (self.hundredths - 5).max(30),
-            Event::Misguided => {}
             Event::ReplayStopped { at_fault, .. } => {
                 self.is_suspended = true;
                 if *at_fault {
@@ -118,7 +117,7 @@ impl Model {
             }
             Event::Superseded { .. } | Event::Merged { .. } => self.status = Status::Retired,
             Event::RolledBack if !self.is_out() && self.takes_the_good_one() => self.is_suspended = false,
-            Event::RolledBack => {}
+            Event::Confirmed | Event::Misguided | Event::RolledBack => {}
             Event::Pinned => {
                 self.pinned = true;
                 self.expires = None;
@@ -236,11 +235,10 @@ fn check(before: &Record, event: &Event, after: &Record, reason: &str, at: Times
         Event::ReportedSuccess | Event::PlannedAgain(Trust::Verified) | Event::MovedOn(Trust::Verified)
     );
     assert!(!reason.is_empty(), "{}", context());
-    if before.status != after.status {
-        assert_eq!((&*after.status_reason, after.status_since), (reason, Some(at)), "{}", context());
-    } else {
-        assert_eq!((&after.status_reason, after.status_since), (&before.status_reason, before.status_since));
-    }
+    let is_moved = before.status != after.status;
+    let unmoved = (&*before.status_reason, before.status_since);
+    let expected = if is_moved { (reason, Some(at)) } else { unmoved };
+    assert_eq!((&*after.status_reason, after.status_since), expected, "{}", context());
     assert!(!is_out(before) || is_out(after) || knows, "only who knows brings back: {}", context());
     let harms = matches!(
         event,
@@ -255,7 +253,8 @@ fn check(before: &Record, event: &Event, after: &Record, reason: &str, at: Times
     let runs_on = counts(after).0 >= counts(before).0 && counts(after).1 >= counts(before).1;
     assert!(runs_on || came_back, "counters ran backwards: {}", context());
     let uses = after.usage.help + after.usage.harm;
-    let rate = (uses > 0).then(|| after.usage.help as f64 / uses as f64);
+    let count = |count: u64| f64::from(u32::try_from(count).unwrap());
+    let rate = (uses > 0).then(|| count(after.usage.help) / count(uses));
     assert_eq!(after.success_rate, rate, "{}", context());
     let proves = knows || matches!(event, Event::PlannedAgain(_) | Event::MovedOn(_) | Event::RolledBack);
     assert!(before.usage.suspended.is_none() || after.usage.suspended.is_some() || proves, "{}", context());
@@ -390,7 +389,7 @@ fn reduced(record: &Record) -> impl std::hash::Hash + Eq + use<> {
     )
 }
 
-/// From which status which other one can be reached: architecture/storage_lifecycle.mmd.
+/// From which status which other one can be reached: the page `storage_lifecycle.mmd`.
 const MOVES: [(&str, &str); 15] = [
     ("probation", "active"),
     ("probation", "stale"),
