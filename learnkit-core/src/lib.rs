@@ -10,6 +10,7 @@ mod json;
 mod memory;
 mod name;
 mod secret;
+mod statement;
 
 pub mod adapter;
 pub mod backend;

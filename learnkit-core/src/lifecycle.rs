@@ -2,17 +2,21 @@
 //!
 //! Every number is from `semantics.md` §8. Nothing else in LearnKit moves a status or confidence.
 
+mod age;
 mod blame;
+mod heal;
+mod merge;
 mod trust;
 
-use jiff::{SignedDuration, Timestamp};
-use serde::{Deserialize, Serialize};
+use jiff::Timestamp;
 
 use crate::config::ReplayTrust;
-use crate::record::{Confidence, Kind, Record, RecordId, Status, Trust};
-use crate::{Error, Result};
+use crate::record::{Confidence, Record, RecordId, Status, Trust};
 
+pub use age::{Maintained, MaintenancePlan, maintain, may_purge};
 pub(crate) use blame::blame;
+pub(crate) use heal::{heal, is_about};
+pub(crate) use merge::absorb;
 pub use trust::WorldCheck;
 pub(crate) use trust::{confirms, does_the_same, is_disputed};
 
@@ -26,7 +30,7 @@ const HARMS_TO_QUARANTINE: u32 = 3;
 const USES_TO_RETIRE: u64 = 4;
 /// Below this mean of Beta(1 + help, 1 + harm) a record is retired.
 const RATE_TO_RETIRE: f64 = 0.35;
-/// The first stopped replay, and two failed heals after it.
+/// The heal budget: the first stopped replay, and two failed heals after it.
 const FAILED_REPLAYS_TO_RETIRE: u32 = 3;
 
 /// Something that happened to a record.
@@ -67,6 +71,13 @@ pub enum Event {
         /// The newer record.
         by: RecordId,
     },
+    /// It says what another record says, which counts for both.
+    Merged {
+        /// The other record.
+        into: RecordId,
+    },
+    /// Somebody brought its last good version back.
+    RolledBack,
     /// Somebody pinned it: it does not expire.
     Pinned,
     /// Somebody unpinned it.
@@ -85,16 +96,16 @@ pub fn apply(record: &mut Record, event: &Event, at: Timestamp) -> String {
             helped(record, at)
         }
         Event::Helped => helped(record, at),
-        Event::Harmed => harmed(record),
-        Event::Misguided => misguided(record),
-        Event::ReplayStopped { reason, at_fault } => replay_stopped(record, reason, *at_fault),
+        Event::Harmed => harmed(record, at),
+        Event::Misguided => misguided(record, at),
+        Event::ReplayStopped { reason, at_fault: false } => suspended(record, reason),
+        Event::ReplayStopped { reason, at_fault: true } => replay_failed(record, reason, at),
         Event::Contradicted { reason } => format!("contradicted, and never replays again: {reason}"),
         Event::ReportedSuccess => reported_success(record, at),
-        Event::ReportedFailure => reported_failure(record),
-        Event::Superseded { by } => {
-            record.status = Status::Retired;
-            format!("superseded by {by}")
-        }
+        Event::ReportedFailure => reported_failure(record, at),
+        Event::Superseded { by } => retired(record, format!("superseded by {by}")),
+        Event::Merged { into } => retired(record, format!("merged into {into}, which says the same")),
+        Event::RolledBack => heal::roll_back(record, at),
         Event::Pinned => pin(record),
         Event::Unpinned => unpin(record, at),
     };
@@ -140,6 +151,8 @@ fn reinforce(record: &mut Record, at: Timestamp) {
 fn revive(record: &mut Record) {
     if matches!(record.status, Status::Retired | Status::Harmful) {
         record.status = Status::Probation;
+        record.confidence = record.confidence.max(Confidence::START);
+        record.success_rate = None;
         record.usage.help = 0;
         record.usage.harm = 0;
         record.usage.failed_replays = 0;
@@ -162,8 +175,9 @@ fn planned_again(record: &mut Record, trust: Trust, at: Timestamp) -> String {
     "a planned run made the same calls and passed".to_owned()
 }
 
-/// What was known of the old calls is not known of the new ones.
+/// What was known of the old calls is not known of the new ones; the old ones stay as the last good version.
 fn moved_on(record: &mut Record, trust: Trust, at: Timestamp) -> String {
+    heal::keep_last_good(record);
     let reason = planned_again(record, trust, at);
     if matches!(record.status, Status::Retired | Status::Harmful) {
         return reason;
@@ -189,20 +203,25 @@ fn helped(record: &mut Record, at: Timestamp) -> String {
     "used, and the run passed".to_owned()
 }
 
-fn harmed(record: &mut Record) -> String {
+fn harmed(record: &mut Record, at: Timestamp) -> String {
+    harm(record, at).unwrap_or_else(|| "used, and the run failed".to_owned())
+}
+
+/// Counts a harm; the reason when it moves the record down.
+fn harm(record: &mut Record, at: Timestamp) -> Option<String> {
     record.usage.reuse_count += 1;
     record.usage.harm += 1;
     record.usage.harms_in_a_row += 1;
     record.confidence = record.confidence.lowered(HARMED_STEP);
     rate(record);
-    sink(record).unwrap_or_else(|| "used, and the run failed".to_owned())
+    sink(record, at)
 }
 
 /// The failure of another task says nothing about the own one, for which a verdict stands: such a record is
 /// shown with less confidence, but replays as before.
-fn misguided(record: &mut Record) -> String {
+fn misguided(record: &mut Record, at: Timestamp) -> String {
     if record.trust < Trust::Verified {
-        return harmed(record);
+        return harmed(record, at);
     }
     record.usage.reuse_count += 1;
     if record.confidence > Confidence::FLOOR {
@@ -212,21 +231,37 @@ fn misguided(record: &mut Record) -> String {
     "guided another task, whose run failed; the verdict on its own task stands".to_owned()
 }
 
-fn replay_stopped(record: &mut Record, reason: &str, at_fault: bool) -> String {
+fn suspended(record: &mut Record, reason: &str) -> String {
     record.usage.suspended = Some(reason.to_owned());
-    if !at_fault {
-        return format!("its replay is suspended until a planned success: {reason}");
-    }
+    format!("its replay is suspended until a planned success: {reason}")
+}
+
+fn replay_failed(record: &mut Record, reason: &str, at: Timestamp) -> String {
+    suspended(record, reason);
     record.usage.failed_replays += 1;
-    let harm = harmed(record);
+    let sunk = harm(record, at);
     if record.usage.failed_replays >= FAILED_REPLAYS_TO_RETIRE {
-        record.status = Status::Retired;
-        return "retired after two failed heals".to_owned();
+        return give_up(record, "retired after two failed heals".to_owned(), Status::Retired, at);
     }
-    if record.status.is_quarantined() && record.status != Status::Probation || record.status == Status::Retired {
-        return harm;
+    let sunk = sunk.filter(|_| record.status != Status::Stale);
+    sunk.unwrap_or_else(|| format!("its replay failed and is suspended until a planned success: {reason}"))
+}
+
+fn retired(record: &mut Record, reason: String) -> String {
+    record.status = Status::Retired;
+    reason
+}
+
+/// Takes a record out of use, unless an earlier version of it worked and was never shown wrong: then that
+/// one comes back.
+fn give_up(record: &mut Record, reason: String, status: Status, at: Timestamp) -> String {
+    if record.status == Status::Retired {
+        return reason;
     }
-    format!("its replay failed and is suspended until a planned success: {reason}")
+    heal::fall_back(record, &reason, at).unwrap_or_else(|| {
+        record.status = status;
+        reason
+    })
 }
 
 fn reported_success(record: &mut Record, at: Timestamp) -> String {
@@ -237,8 +272,10 @@ fn reported_success(record: &mut Record, at: Timestamp) -> String {
     "the caller or a verifier reported success".to_owned()
 }
 
-fn reported_failure(record: &mut Record) -> String {
-    harmed(record);
+/// Nobody can tell which of the versions it speaks of, so that none of them comes back.
+fn reported_failure(record: &mut Record, at: Timestamp) -> String {
+    heal::forget_last_good(record);
+    harmed(record, at);
     record.trust = Trust::Unverified;
     record.status = Status::Retired;
     "the caller or a verifier reported failure".to_owned()
@@ -258,13 +295,13 @@ fn unpin(record: &mut Record, at: Timestamp) -> String {
 
 #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^52")]
 fn rate(record: &mut Record) {
-    let usage = &record.usage;
-    record.success_rate = Some(usage.help as f64 / (usage.help + usage.harm).max(1) as f64);
+    let (help, uses) = (record.usage.help, record.usage.help + record.usage.harm);
+    record.success_rate = (uses > 0).then(|| help as f64 / uses as f64);
 }
 
 /// Moves a record down when its harms call for it.
 #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^52")]
-fn sink(record: &mut Record) -> Option<String> {
+fn sink(record: &mut Record, at: Timestamp) -> Option<String> {
     let usage = &record.usage;
     let (help, harm) = (usage.help, usage.harm);
     let mean = (1 + help) as f64 / (2 + help + harm) as f64;
@@ -272,165 +309,22 @@ fn sink(record: &mut Record) -> Option<String> {
         return None;
     }
     if help + harm >= USES_TO_RETIRE && mean < RATE_TO_RETIRE {
-        record.status = Status::Retired;
-        return Some(format!("retired: helped {help} times, harmed {harm} times"));
+        return Some(give_up(
+            record,
+            format!("retired: helped {help} times, harmed {harm} times"),
+            Status::Retired,
+            at,
+        ));
     }
     if usage.harms_in_a_row >= HARMS_TO_QUARANTINE {
-        record.status = Status::Harmful;
-        return Some(format!("harmed {} times in a row", usage.harms_in_a_row));
+        let reason = format!("harmed {} times in a row", usage.harms_in_a_row);
+        return Some(give_up(record, reason, Status::Harmful, at));
     }
     if record.confidence < Confidence::FLOOR && record.status != Status::Harmful {
         record.status = Status::Stale;
         return Some("confidence fell below 0.30".to_owned());
     }
     None
-}
-
-/// What periodic maintenance does.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct MaintenancePlan {
-    weeks: i64,
-    decay_rate: f64,
-    quarantine_hours: f64,
-}
-
-impl MaintenancePlan {
-    /// Decay by `decay_rate` for each week since a record was last reinforced or decayed, once at
-    /// least `weeks` of them have passed; promote from probation after `quarantine_hours`.
-    ///
-    /// # Errors
-    /// `InvalidInput` unless `weeks` is at least 1, `decay_rate` is from 0 to 1 and
-    /// `quarantine_hours` is a number of at least 0.
-    pub fn new(weeks: i64, decay_rate: f64, quarantine_hours: f64) -> Result<Self> {
-        if weeks < 1 {
-            return Err(Error::invalid("weeks must be at least 1").with_context("weeks", weeks));
-        }
-        if !(0.0..=1.0).contains(&decay_rate) {
-            return Err(Error::invalid("the decay rate must be from 0 to 1").with_context("decay_rate", decay_rate));
-        }
-        if !(0.0..=1e6).contains(&quarantine_hours) {
-            let error = Error::invalid("the quarantine must be from 0 to 1,000,000 hours");
-            return Err(error.with_context("quarantine_hours", quarantine_hours));
-        }
-        Ok(Self { weeks, decay_rate, quarantine_hours })
-    }
-
-    /// Decay starts after so many weeks.
-    pub fn weeks(&self) -> i64 {
-        self.weeks
-    }
-
-    /// What a week costs.
-    pub fn decay_rate(&self) -> f64 {
-        self.decay_rate
-    }
-
-    /// How long probation takes, in hours.
-    pub fn quarantine_hours(&self) -> f64 {
-        self.quarantine_hours
-    }
-}
-
-impl Default for MaintenancePlan {
-    /// One week, 0.02 a week, 24 hours.
-    fn default() -> Self {
-        Self { weeks: 1, decay_rate: 0.02, quarantine_hours: 24.0 }
-    }
-}
-
-/// What maintenance changed about one record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Maintained {
-    /// It lost confidence.
-    pub decayed: bool,
-    /// It went stale.
-    pub stale: bool,
-    /// It left probation.
-    pub promoted: bool,
-}
-
-impl Maintained {
-    /// Whether anything changed.
-    pub fn is_change(self) -> bool {
-        self.decayed || self.stale || self.promoted
-    }
-}
-
-/// Applies the passing of time, and changes nothing else than it says. Doing it twice at one time
-/// changes nothing the second time.
-pub fn maintain(record: &mut Record, plan: &MaintenancePlan, now: Timestamp) -> Maintained {
-    let mut done = Maintained::default();
-    if record.pinned {
-        done.promoted = promote(record, plan, now);
-        return done;
-    }
-    if matches!(record.status, Status::Probation | Status::Active | Status::Stale) {
-        done.decayed = decay(record, plan, now);
-    }
-    if matches!(record.status, Status::Active | Status::Probation) {
-        done.stale = expire(record, now);
-    }
-    done.promoted = promote(record, plan, now);
-    done
-}
-
-fn decay(record: &mut Record, plan: &MaintenancePlan, now: Timestamp) -> bool {
-    let reinforced = record.last_reinforced.unwrap_or(record.created);
-    let anchor = reinforced.max(record.last_decayed.unwrap_or(record.created)).max(record.created);
-    let weeks = now.duration_since(anchor).as_hours() / (24 * 7);
-    if weeks < plan.weeks || plan.decay_rate == 0.0 {
-        return false;
-    }
-    let Ok(decayed_to) = anchor.checked_add(SignedDuration::from_hours(weeks * 24 * 7)) else { return false };
-    #[expect(clippy::cast_precision_loss, reason = "weeks stay far below 2^52")]
-    let loss = plan.decay_rate * weeks as f64;
-    let lowered = record.confidence.lowered(loss);
-    let falls = lowered < record.confidence;
-    if falls {
-        record.confidence = lowered;
-        record.last_decayed = Some(decayed_to);
-    }
-    falls
-}
-
-fn expire(record: &mut Record, now: Timestamp) -> bool {
-    let reason = if record.is_expired(now) {
-        "expired"
-    } else if record.confidence < Confidence::FLOOR {
-        "confidence fell below 0.30"
-    } else {
-        return false;
-    };
-    record.status = Status::Stale;
-    record.status_since = Some(now);
-    reason.clone_into(&mut record.status_reason);
-    true
-}
-
-fn promote(record: &mut Record, plan: &MaintenancePlan, now: Timestamp) -> bool {
-    let hours = now.duration_since(record.created).as_secs_f64() / 3600.0;
-    let over = record.status == Status::Probation && hours >= plan.quarantine_hours && record.usage.harm == 0;
-    if over {
-        record.status = Status::Active;
-        record.status_since = Some(now);
-        "probation is over and it did no harm".clone_into(&mut record.status_reason);
-    }
-    over
-}
-
-/// Whether a record may be deleted for its age: a tombstone that was retired, or a trace that expired,
-/// before this time. Nothing that is pinned, and nothing that may still replay, guide or come back.
-pub fn may_purge(record: &Record, before: Timestamp) -> bool {
-    if record.pinned {
-        return false;
-    }
-    if record.status == Status::Retired {
-        // Records of before this was noted: nothing is known to have happened to them since.
-        let known =
-            [record.last_reinforced, record.last_decayed].into_iter().flatten().fold(record.created, Timestamp::max);
-        return record.status_since.unwrap_or(known) < before;
-    }
-    record.kind() == Kind::Trace && record.expires.is_some_and(|expires| expires < before)
 }
 
 /// Whether a record may replay its own key at `now`.
@@ -449,6 +343,9 @@ pub fn may_replay(record: &Record, trust: ReplayTrust, now: Timestamp) -> Result
     }
     if record.confidence < Confidence::FLOOR {
         return Err("its confidence is below 0.30".to_owned());
+    }
+    if record.usage.failed_replays >= FAILED_REPLAYS_TO_RETIRE {
+        return Err("its heal budget is used up".to_owned());
     }
     if let Some(reason) = &record.usage.suspended {
         return Err(format!("its replay is suspended until a planned success or a report: {reason}"));

@@ -7,7 +7,7 @@ use learnkit::{Error, Result};
 use super::IdentityArgs;
 use super::age::Age;
 
-/// List, show, add, delete, pin and purge records
+/// List, show, add, delete, pin, roll back and purge records
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example: learnkit records list --kind skill --agent support
@@ -47,7 +47,8 @@ pub(crate) enum RecordsCommand {
     /// Add a fact, preference, heuristic or strategy that guides; skills, failures and traces come from runs
     #[command(after_help = "\
 It starts on probation and guides the agent and scope that it is added for. A fact that differs in a
-number or a negation from a known one supersedes it.
+number, a date, a unit or a negation from a known one, and in nothing else, supersedes it; what says
+the same apart from case and punctuation makes the known one stronger.
 
 Example: learnkit records add fact \"The API allows 100 requests a minute\" --agent support")]
     Add {
@@ -69,6 +70,17 @@ Example: learnkit records add fact \"The API allows 100 requests a minute\" --ag
         /// Unpin it
         #[arg(long)]
         off: bool,
+    },
+    /// Bring the last good version of a healed procedure back; it may replay again
+    #[command(after_help = "\
+When the world changes, a procedure moves on to the calls that solved its task then. The version
+before stays until the next change, or until a failure is reported; `records show` tells its calls.
+The version that it takes the place of is dropped.
+
+Example: learnkit records rollback skill_0123456789abcdef")]
+    Rollback {
+        /// The record
+        id: RecordId,
     },
     /// Delete what was retired long ago, and traces that expired long ago; pinned records stay
     #[command(after_help = "\

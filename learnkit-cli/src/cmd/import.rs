@@ -2,6 +2,7 @@
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use learnkit::backend::{LoadCounts, OnExisting, Store};
+use learnkit::engine::Settled;
 use learnkit::portable::{ImportFormat, ImportOptions, Imported, LeftOut, OtherTenant};
 use learnkit::registry::OpenMode;
 use learnkit::{Error, ErrorKind, MemoryStore};
@@ -91,10 +92,11 @@ impl Report<'_> {
     }
 
     fn print_json(&self, out: &mut Output<'_>) -> Outcome {
-        let Imported { format, from, tenant, loaded, left_out } = self.imported;
+        let Imported { format, from, tenant, loaded, left_out, settled } = self.imported;
         let mut result = json!({
             "path": self.name, "format": as_json(format), "from_tenant": from, "tenant": tenant,
             "dry_run": self.dry_run, "records": loaded.records, "runs": loaded.runs, "left_out": left_out,
+            "merged": settled.merged, "superseded": settled.superseded,
         });
         let incomplete = self.incomplete();
         if let Some(error) = &incomplete {
@@ -106,7 +108,7 @@ impl Report<'_> {
     }
 
     fn print(&self, out: &mut Output<'_>) -> Outcome {
-        let Imported { format, from, tenant, loaded, left_out } = self.imported;
+        let Imported { format, from, tenant, loaded, left_out, settled } = self.imported;
         let (done, name) = (if self.dry_run { "would import" } else { "imported" }, text::line(self.name));
         out.line(format_args!("{done} {name}, {format}, into tenant `{tenant}`"))?;
         let row = |what: &str, counts: &LoadCounts| {
@@ -119,6 +121,12 @@ impl Report<'_> {
         out.table(["", "ADDED", "REPLACED", "UNCHANGED", "KEPT"], rows)?;
         if let Some(from) = from.as_ref().filter(|_| self.is_moved()) {
             out.note(format_args!("it came from tenant `{from}`, so its procedures only guide here"));
+        }
+        if *settled != Settled::default() {
+            let Settled { merged, superseded } = settled;
+            out.note(format_args!(
+                "merged {merged} records with others that say the same; {superseded} facts are superseded by newer ones"
+            ));
         }
         let kept: Vec<&str> =
             [&loaded.records, &loaded.runs].into_iter().flat_map(|counts| &counts.kept).map(String::as_str).collect();

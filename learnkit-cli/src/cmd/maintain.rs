@@ -1,6 +1,7 @@
 //! `maintain`: the passing of time.
 
 use learnkit::config::Config;
+use learnkit::engine::MaintenanceReport;
 
 use super::{EXISTING, note_skipped};
 use crate::args::MaintainArgs;
@@ -24,7 +25,10 @@ pub(super) async fn run(args: &MaintainArgs, context: &mut Context<'_>) -> Outco
     if out.is_json() {
         out.json(&report)?;
     } else {
-        out.line(format_args!("{} decayed, {} stale, {} promoted", report.decayed, report.stale, report.promoted))?;
+        let MaintenanceReport { decayed, stale, promoted, merged, superseded, .. } = &report;
+        out.line(format_args!(
+            "{decayed} decayed, {stale} stale, {promoted} promoted, {merged} merged, {superseded} superseded"
+        ))?;
     }
     Ok(Ending::Good)
 }

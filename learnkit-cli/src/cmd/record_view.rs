@@ -2,7 +2,7 @@
 
 use learnkit::lifecycle::WorldCheck;
 use learnkit::procedure::{Check, Guard, Holds, Procedure, Step, Template};
-use learnkit::record::{Content, Record};
+use learnkit::record::{Content, History, LastGood, Record, VersionChange};
 use learnkit::{Error, ErrorKind};
 use serde_json::Value;
 
@@ -22,6 +22,22 @@ pub(super) fn show(record: &Record, out: &mut Output<'_>) -> Outcome<()> {
     }
     if let Some(procedure) = record.procedure() {
         show_procedure(procedure, out)?;
+    }
+    record.history.as_ref().map_or(Ok(()), |history| show_history(history, out))
+}
+
+fn show_history(history: &History, out: &mut Output<'_>) -> Outcome<()> {
+    out.heading("history")?;
+    for VersionChange { version, at, run, why } in &history.changes {
+        out.line(text::line(&format!("version {version} since {at}, from run {run}: {why}")))?;
+    }
+    if let Some(good) = &history.last_good {
+        let LastGood { procedure, trust, help, harm } = good;
+        let (version, run) = (procedure.version, &procedure.source_run);
+        let uses = format!("{trust}, helped {help}, harmed {harm}");
+        out.heading(&format!("last good version {version}, from run {run}: {uses}"))?;
+        let rows = procedure.steps.iter().enumerate().map(|(at, step)| step_row(at + 1, step));
+        out.table(["#", "TOOL", "EFFECT", "ARGUMENTS"], rows.collect())?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `records`: list, show, add, delete, pin and purge.
+//! `records`: list, show, add, delete, pin, roll back and purge.
 
 use std::collections::BTreeMap;
 
@@ -38,6 +38,7 @@ pub(super) async fn run(args: &RecordsArgs, context: &mut Context<'_>) -> Outcom
         RecordsCommand::Add { what } => add::run(what, &memory, out).await?,
         RecordsCommand::Delete { ids } => return forget::each(ids, out, async |id| memory.forget(id).await).await,
         RecordsCommand::Pin { id, off } => pin(&memory, id, !off, out).await?,
+        RecordsCommand::Rollback { id } => roll_back(&memory, id, out).await?,
         RecordsCommand::Purge { older_than, dry_run } => {
             let filter = filter(&memory, &args.identity, &[], &[]);
             let tombstones = Tombstones { filter, older_than: older_than.0, pass: retention::pass(*dry_run) };
@@ -145,6 +146,19 @@ async fn pin(memory: &LearnKit, id: &RecordId, pinned: bool, out: &mut Output<'_
         out.json(&json!({ "id": record.id, "pinned": record.pinned, "status": record.status }))?;
     } else {
         out.line(format_args!("{} {}", if pinned { "pinned" } else { "unpinned" }, record.id))?;
+    }
+    Ok(())
+}
+
+async fn roll_back(memory: &LearnKit, id: &RecordId, out: &mut Output<'_>) -> Outcome<()> {
+    let record = memory.roll_back(id).await?;
+    let change = record.history.as_ref().and_then(|history| history.changes.last());
+    if out.is_json() {
+        let version = record.procedure().map(|procedure| procedure.version);
+        out.json(&json!({ "id": record.id, "version": version, "status": record.status, "change": change }))?;
+    } else {
+        let why = change.map_or_else(String::new, |change| format!(": {}", change.why));
+        out.line(format_args!("rolled back {}{why}", record.id))?;
     }
     Ok(())
 }

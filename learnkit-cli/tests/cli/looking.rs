@@ -169,6 +169,45 @@ fn a_pinned_record_says_so_and_can_be_unpinned() {
     assert_eq!(shell.json(&["records", "pin", &id, "--off"])["pinned"], false);
 }
 
+/// A shell whose store has a skill that was healed once, and the id of the skill.
+fn healed() -> (Shell, String) {
+    let shell = Shell::taught();
+    let id = shell.record("skill");
+    let mut record = shell.json(&["records", "show", &id]);
+    let before = record["content"]["procedure"].clone();
+    record["content"]["procedure"]["version"] = json!(2);
+    record["content"]["procedure"]["answer"] = json!("another answer");
+    record["history"] = json!({
+        "last_good": { "procedure": before, "trust": "confirmed", "help": 3, "harm": 0 },
+        "changes": [{ "version": 2, "at": "2026-01-05T08:00:00Z", "run": "run_healed", "why": "other values" }],
+    });
+    record["revision"] = json!(0);
+    let lines = [
+        json!({ "format": "learnkit-export", "version": 1, "learnkit": "0.1.0", "exported": "2026-01-05T08:00:00Z", "tenant": "default" }),
+        json!({ "record": record }),
+        json!({ "end": { "records": 1, "runs": 0 } }),
+    ];
+    shell.write("healed.jsonl", lines.map(|line| line.to_string()).join("\n") + "\n");
+    shell.ok(&["import", "healed.jsonl", "--replace"]);
+    (shell, id)
+}
+
+#[test]
+fn a_healed_record_shows_its_history_and_can_be_rolled_back_once() {
+    let (shell, id) = healed();
+    shell.run(&["records", "show", &id]).matches("records_show_history");
+    shell.run(&["records", "rollback", &id]).matches("records_rollback");
+    let record = shell.json(&["records", "show", &id]);
+    assert_eq!((&record["trust"], &record["usage"]["help"]), (&json!("confirmed"), &json!(3)));
+    assert_ne!(record["content"]["procedure"]["answer"], json!("another answer"));
+    assert_eq!(record["history"]["changes"][1]["version"], json!(3));
+    let again = shell.run(&["records", "rollback", &id]);
+    assert_eq!((again.code, again.stderr.contains("no earlier version")), (1, true), "{again:?}");
+    let (shell, id) = healed();
+    let rolled = shell.json(&["records", "rollback", &id]);
+    assert_eq!((&rolled["version"], &rolled["change"]["version"]), (&json!(3), &json!(3)));
+}
+
 #[test]
 fn delete_says_what_it_removed_and_names_what_is_not_there() {
     let shell = Shell::taught();

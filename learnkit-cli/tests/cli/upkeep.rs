@@ -16,7 +16,7 @@ fn maintain_says_what_it_changed_and_the_second_time_nothing() {
     let shell = Shell::taught();
     let args = ["maintain", "--quarantine-hours", "0"];
     shell.run(&args).matches("maintain");
-    assert_eq!(shell.json(&args), json!({ "decayed": 0, "stale": 0, "promoted": 0 }));
+    assert_eq!(shell.json(&args), json!({ "decayed": 0, "stale": 0, "promoted": 0, "merged": 0, "superseded": 0 }));
 }
 
 #[test]

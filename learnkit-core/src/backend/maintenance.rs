@@ -18,6 +18,12 @@ pub struct MaintenanceReport {
     pub stale: u64,
     /// Records that left probation.
     pub promoted: u64,
+    /// Records that said what another one says, which counts for both now.
+    #[serde(default)]
+    pub merged: u64,
+    /// Facts that a newer one contradicts.
+    #[serde(default)]
+    pub superseded: u64,
     /// Rows that could not be read; they stop nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<SkippedRow>,
@@ -36,6 +42,8 @@ impl MaintenanceReport {
         self.decayed += other.decayed;
         self.stale += other.stale;
         self.promoted += other.promoted;
+        self.merged += other.merged;
+        self.superseded += other.superseded;
         self.skipped.extend(other.skipped);
     }
 }

@@ -48,6 +48,7 @@ pub(super) fn stored_run(kit: &LearnKit, ended: &Ended, outcome: &Outcome, answe
         reports: Vec::new(),
         trust: None,
         procedure: None,
+        procedure_version: None,
         world_check: state.world_check,
         decisions: state.decisions.clone(),
         used: Vec::new(),

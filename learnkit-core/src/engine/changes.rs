@@ -5,9 +5,10 @@ use jiff::Timestamp;
 
 use super::templates::TemplateChange;
 use crate::backend::{Batch, Found, Put, PutMode};
-use crate::lifecycle::{Event, apply, confirms, does_the_same};
-use crate::procedure::{Example, Procedure};
+use crate::lifecycle::{Event, apply, confirms, does_the_same, heal, is_about};
+use crate::procedure::{Example, Procedure, Today};
 use crate::record::{Content, Failure, Kind, Record, RecordId, Status, Trust};
+use crate::replay::Recorded;
 use crate::run::{LearnedNote, StoredRun};
 use crate::secret::Secrets;
 
@@ -22,6 +23,9 @@ pub(super) struct Changes {
     pub(super) events: Vec<(RecordId, Event)>,
     /// A new or repeated procedure, as the record it is where its id is new.
     pub(super) skill: Option<Record>,
+    /// The record that it heals.
+    pub(super) heal: Option<Heal>,
+    pub(super) today: Today,
     /// Whether the run was planned throughout, so that it confirms what it did like another run.
     pub(super) may_confirm: bool,
     /// What the caller or the verifier says did not solve the task.
@@ -37,13 +41,23 @@ pub(super) struct Changes {
     pub(super) trace: Option<Record>,
 }
 
+/// A record whose replay stopped because the world had changed, when the same tools solved the task again: it
+/// moves on with the world, so that a task with a fresh id in every run stays one record.
+#[derive(Debug, Clone)]
+pub(super) struct Heal {
+    pub(super) record: RecordId,
+    /// The procedure that stopped; where another one has taken its place meanwhile nothing is healed.
+    pub(super) base: Procedure,
+}
+
 impl Changes {
     /// The records that have to be read.
     pub(super) fn ids(&self) -> Vec<RecordId> {
         let events = self.events.iter().map(|(id, _)| id);
         let own = self.skill.iter().chain(&self.failure).map(|record| &record.id);
         let templates = self.templates.iter().map(TemplateChange::id);
-        let others = self.siblings.iter().chain(&self.relatives).chain(templates);
+        let healed = self.heal.iter().map(|heal| &heal.record);
+        let others = self.siblings.iter().chain(&self.relatives).chain(templates).chain(healed);
         let mut ids: Vec<RecordId> = events.chain(own).chain(others).cloned().collect();
         ids.sort();
         ids.dedup();
@@ -140,10 +154,18 @@ impl Draft<'_> {
 
     fn apply(&mut self, id: &RecordId, event: &Event) {
         let now = self.changes.now;
+        let is_own = self.run.replayed && self.run.procedure.as_ref() == Some(id);
+        let version = self.run.procedure_version;
         let Place::There(record) = self.place(id) else { return };
-        let change = apply(record, event, now);
+        // The success of calls that were healed meanwhile says nothing about the new ones.
+        let is_praise = matches!(event, Event::Replayed | Event::ReportedSuccess);
+        let change = if is_own && is_praise && !is_about(record, version) {
+            "it has other calls now than the run replayed".to_owned()
+        } else {
+            apply(record, event, now)
+        };
         let (kind, trust) = (record.kind(), record.trust);
-        if self.run.replayed && self.run.procedure.as_ref() == Some(id) {
+        if is_own {
             self.run.trust = Some(trust);
         }
         self.note(id, kind, change);
@@ -151,16 +173,20 @@ impl Draft<'_> {
 
     fn skill(&mut self, new: &Record) {
         let now = self.changes.now;
+        let today = &self.changes.today;
         let mut new = new.clone();
+        new.id = self.home_of(&new);
         if self.confirm(&new) {
             new.trust = new.trust.max(Trust::Confirmed);
         }
         let (id, mut trust) = (new.id.clone(), new.trust);
+        let mut version = new.procedure().map(|procedure| procedure.version);
         let change = match self.place(&id) {
             Place::Unreadable => return,
             Place::There(record) => {
-                let change = relearn(record, &new, now);
+                let change = relearn(record, &new, now, today);
                 trust = record.trust;
+                version = record.procedure().map(|procedure| procedure.version);
                 change
             }
             Place::Missing => {
@@ -170,8 +196,32 @@ impl Draft<'_> {
         };
         self.run.trust = Some(trust);
         self.run.procedure = Some(id.clone());
+        self.run.procedure_version = version;
         self.note(&id, Kind::Skill, change);
         self.compare_loops(&id);
+    }
+
+    /// The record that a new procedure belongs to: the one that it heals, the one of its id, or else one that has
+    /// moved on to its calls.
+    fn home_of(&self, new: &Record) -> RecordId {
+        let Some(own) = new.procedure() else { return new.id.clone() };
+        let holds = |id: &RecordId| {
+            let stored = self.peek(id).filter(|record| record.task == new.task && record.template().is_none());
+            stored.and_then(Record::procedure).is_some_and(|stored| stored.has_calls_of(own))
+        };
+        if holds(&new.id) {
+            return new.id.clone();
+        }
+        let moved_on = || self.changes.siblings.iter().find(|id| holds(id)).cloned();
+        self.healed(new).or_else(moved_on).unwrap_or_else(|| new.id.clone())
+    }
+
+    /// The record that a new procedure heals, unless it was healed by another run or taken out of use meanwhile.
+    fn healed(&self, new: &Record) -> Option<RecordId> {
+        let Heal { record, base } = self.changes.heal.as_ref()?;
+        let stored = self.peek(record).filter(|record| stands(record))?.procedure()?;
+        let same = |other: &Procedure| stored.has_calls_of(other);
+        (same(base) || new.procedure().is_some_and(same)).then(|| record.clone())
     }
 
     /// What went through a list in one run of a task and not in another is no proven loop.
@@ -232,10 +282,11 @@ impl Draft<'_> {
                 self.apply(id, &Event::Contradicted { reason: reason.clone() });
             }
             TemplateChange::Followed { id, example, procedure } => {
+                let today = &self.changes.today;
                 // It is as trusted as the weakest of its examples.
                 self.apply(id, &Event::PlannedAgain(Trust::Unverified));
                 if let Place::There(record) = self.place(id) {
-                    follow(record, example, procedure.as_deref());
+                    follow(record, example, procedure.as_deref(), today);
                 }
             }
             TemplateChange::Shown(new) => match self.place(&new.id) {
@@ -268,13 +319,14 @@ impl Draft<'_> {
 }
 
 /// Another run did what a template would have made of its text.
-fn follow(record: &mut Record, example: &Example, procedure: Option<&Procedure>) {
+fn follow(record: &mut Record, example: &Example, procedure: Option<&Procedure>, today: &Today) {
     let Content::Skill(skill) = &mut record.content else { return };
     let Some(old) = &mut skill.procedure else { return };
     let Some(fresh) = procedure else { return };
     let mut fresh = fresh.clone();
     fresh.confirm(old);
     fresh.keep_guards_of(old);
+    fresh.guide_only.extend(otherwise(&fresh, old, today));
     fresh.template = old.template.take();
     let conflict = fresh.guide_only.first().cloned();
     if let Some(template) = &mut fresh.template {
@@ -302,21 +354,33 @@ pub(super) fn failure_id(run: &StoredRun, failure: &Failure) -> RecordId {
     RecordId::derived("fail", &[run.task.key.as_str(), &failure.what_to_avoid])
 }
 
-/// The same calls solved the task again: the newest results, guards and slots count from now on, every
-/// shape that was seen stays allowed, and slots read only where both runs did.
-fn relearn(record: &mut Record, new: &Record, now: Timestamp) -> String {
-    let has_same_calls = match (record.procedure(), new.procedure()) {
-        (Some(old), Some(new)) => old.has_calls_of(new),
-        _ => false,
+/// The task was solved again. With the same calls the newest results, guards and slots count from now on, every
+/// shape that was seen stays allowed, and slots read only where both runs did. Other calls take the place of the
+/// ones before, which stay as the last good version.
+fn relearn(record: &mut Record, new: &Record, now: Timestamp, today: &Today) -> String {
+    let (Some(old), Some(new_calls)) = (record.procedure(), new.procedure()) else {
+        return apply(record, &Event::MovedOn(new.trust), now);
     };
-    let event = if has_same_calls { Event::PlannedAgain(new.trust) } else { Event::MovedOn(new.trust) };
-    let reason = apply(record, &event, now);
-    if let (Content::Skill(skill), Some(fresh)) = (&mut record.content, new.procedure()) {
-        let mut fresh: Procedure = fresh.clone();
-        if let Some(old) = &skill.procedure {
-            fresh.confirm(old);
-        }
+    let mut fresh = new_calls.clone();
+    fresh.confirm(old);
+    if !old.has_calls_of(new_calls) {
+        fresh.unsettled.extend(otherwise(new_calls, old, today));
+        return heal(record, fresh, new.trust, now);
+    }
+    if !old.takes_as(&fresh) {
+        let reason = otherwise(&fresh, old, today);
+        fresh.guide_only.extend(reason);
+    }
+    let reason = apply(record, &Event::PlannedAgain(new.trust), now);
+    if let Content::Skill(skill) = &mut record.content {
         skill.procedure = Some(fresh);
     }
     reason
+}
+
+/// Why new calls may not silently take the place of others: with the results of their run they would have sent
+/// something else than that run did, which passed.
+pub(super) fn otherwise(fresh: &Procedure, old: &Procedure, today: &Today) -> Option<String> {
+    let reason = Recorded::source_of(old, today)?.otherwise(fresh)?;
+    Some(format!("given the results of run {}, which passed: {reason}", old.source_run))
 }

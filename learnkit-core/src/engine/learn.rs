@@ -1,11 +1,13 @@
 //! The end of a run: gate, learn, account. One commit, idempotent by run id.
 
+mod heals;
+
 use std::sync::Arc;
 
 use jiff::Timestamp;
 
 use super::account::{Answer, stored_run};
-use super::changes::{Changes, failure_id};
+use super::changes::{Changes, Heal, failure_id};
 use super::library::trace_id;
 use super::session::State;
 use super::templates::{Shown, TemplateChange};
@@ -16,8 +18,8 @@ use crate::procedure::{Distilled, Procedure, Source, Today, distil_read};
 use crate::record::{
     AgentName, Confidence, Content, Failure, Origin, Provenance, Record, RecordId, RunId, Skill, TaskLink, Trace, Trust,
 };
-use crate::run::short_reason;
-use crate::run::{AnswerSource, GateSource, Reading, StoredRun, ToolCall, Verdict};
+use crate::run::{AnswerSource, Gate, GateSource, Reading, StoredRun, ToolCall, Verdict};
+use crate::run::{is_outage, short_reason};
 use crate::secret::Secrets;
 use crate::{BoxError, Error, Result, Task};
 
@@ -61,10 +63,15 @@ impl Outcome {
         Self { failure: Some(failure), ..Self::default() }
     }
 
-    /// The run ended with an error. One that LearnKit marks as transient blames the environment.
+    /// The run ended with an error. One that LearnKit marks as transient blames the environment, and so does one
+    /// that says that a network was down or a service overloaded.
     pub fn of_error(error: &BoxError) -> Self {
         let transient = error.downcast_ref::<Error>().is_some_and(Error::is_retryable);
-        if transient { Self::interrupted(error.to_string()) } else { Self::failed(error.to_string()) }
+        if transient || is_outage(&error.to_string()) {
+            Self::interrupted(error.to_string())
+        } else {
+            Self::failed(error.to_string())
+        }
     }
 
     /// The run was dropped before its end.
@@ -117,6 +124,7 @@ pub(super) async fn learn(kit: &LearnKit, ended: &Ended, outcome: &Outcome) -> L
     let kit = kit.with_agent(ended.agent.clone());
     let mut lesson = Lesson::of(&kit, ended, outcome);
     lesson.find_siblings().await;
+    lesson.find_heal().await;
     lesson.find_templates().await;
     let answer = lesson.answer.clone();
     match lesson.store().await {
@@ -160,6 +168,8 @@ struct Lesson<'a> {
     templates: Vec<TemplateChange>,
     /// Procedures of the same task that passed.
     relatives: Vec<RecordId>,
+    /// The record whose calls the new ones take the place of.
+    heal: Option<Heal>,
 }
 
 impl<'a> Lesson<'a> {
@@ -191,6 +201,7 @@ impl<'a> Lesson<'a> {
             siblings: Vec::new(),
             templates: Vec::new(),
             relatives: Vec::new(),
+            heal: None,
         };
         lesson.judge();
         lesson
@@ -205,7 +216,15 @@ impl<'a> Lesson<'a> {
     }
 
     fn is_environment(&self) -> bool {
-        self.outcome.verdict.is_none() && self.outcome.failure.as_ref().is_some_and(|failure| failure.is_environment)
+        let is_told = self.outcome.failure.as_ref().is_some_and(|failure| failure.is_environment);
+        // An agent that gave up because nothing answered ends with an error of its own.
+        let gave_up = || {
+            let Ended { calls, turns, .. } = self.ended;
+            self.run.gate.source == GateSource::RunError
+                && !calls.is_empty()
+                && Gate::of_calls(calls, *turns, true).source == GateSource::Abstained
+        };
+        self.outcome.verdict.is_none() && (is_told || gave_up())
     }
 
     /// Turns the gate into changes of memory.
@@ -235,6 +254,14 @@ impl<'a> Lesson<'a> {
         }
         let id = record.id.clone();
         if let Some(divergence) = replay.stopped() {
+            let tool = replay.procedure().steps.get(divergence.step).map(|step| step.tool.as_str());
+            let failed = self.ended.calls.iter().rfind(|call| Some(call.tool.as_str()) == tool && !call.status.is_ok());
+            if divergence.at_fault && failed.is_some_and(ToolCall::is_outage) {
+                self.run
+                    .warnings
+                    .push(format!("{divergence}; the environment failed, so that it is not held against it"));
+                return;
+            }
             let event = Event::ReplayStopped { reason: divergence.to_string(), at_fault: divergence.at_fault };
             self.events.push((id, event));
             return;
@@ -244,6 +271,7 @@ impl<'a> Lesson<'a> {
         }
         self.run.used.push(id.clone());
         self.run.procedure = Some(id.clone());
+        self.run.procedure_version = Some(replay.procedure().version);
         let verdict = self.run.gate.source.is_verdict();
         if self.passes() {
             self.events.push((id.clone(), Event::Replayed));
@@ -265,6 +293,11 @@ impl<'a> Lesson<'a> {
     fn day(&self) -> Option<Today> {
         let (began, calls, zone) = (self.ended.started, &self.ended.calls, &self.kit.inner.settings.time_zone);
         Today::of_run(began, calls, self.now, zone)
+    }
+
+    /// The day of the run, or that of its end.
+    fn today(&self) -> Today {
+        self.day().unwrap_or_else(|| Today::at(self.now, &self.kit.inner.settings.time_zone))
     }
 
     fn distilled(&self) -> Option<Procedure> {
@@ -339,9 +372,9 @@ impl<'a> Lesson<'a> {
             task: &self.ended.task,
             run: &self.run.id,
             procedure: own,
-            record: self.record_of(own),
+            record: self.heal.as_ref().map_or_else(|| skill_id(&self.run.task, own), |heal| heal.record.clone()),
             trust: self.trust(),
-            today: self.day().unwrap_or_else(|| Today::at(self.now, &self.kit.inner.settings.time_zone)),
+            today: self.today(),
             calls: kept.map(|(_, call)| call).collect(),
         };
         match self.kit.shown_template(&shown, least).await {
@@ -393,7 +426,7 @@ impl<'a> Lesson<'a> {
     /// Words of our own; what a tool said stays out of anything that a playbook shows.
     fn describe_failure(&self) -> Failure {
         let outer: Vec<&ToolCall> = self.ended.calls.iter().filter(|call| call.parent.is_none()).collect();
-        let broken = outer.iter().rev().find(|call| !call.status.is_ok());
+        let broken = outer.iter().rev().find(|call| !call.status.is_ok() && !call.is_outage());
         let what_to_avoid = match (broken, self.run.gate.source) {
             (Some(call), _) => format!("`{}` failed and the run did not recover from it", call.tool),
             (None, GateSource::RunError) => "this way of doing it: the agent ended with an error".to_owned(),
@@ -433,6 +466,8 @@ impl<'a> Lesson<'a> {
             may_confirm: !self.is_partly_replayed(),
             refuted: self.refuted.clone(),
             siblings: self.siblings.clone(),
+            heal: self.heal.clone(),
+            today: self.today(),
             templates: self.templates.clone(),
             relatives: self.relatives.clone(),
             failure: self.failure.as_ref().map(|failure| self.failure(failure)),
@@ -441,8 +476,8 @@ impl<'a> Lesson<'a> {
     }
 
     fn skill(&self, procedure: &Procedure) -> Record {
-        let mut record =
-            self.new_record(self.record_of(procedure), Content::Skill(Skill::of_procedure(procedure.clone())));
+        let mut record = self
+            .new_record(skill_id(&self.run.task, procedure), Content::Skill(Skill::of_procedure(procedure.clone())));
         record.confidence = Confidence::DISTILLED;
         record.trust = self.trust();
         record.usage.successes = 1;
@@ -450,32 +485,10 @@ impl<'a> Lesson<'a> {
         record
     }
 
-    /// The record that keeps a procedure of the exact task.
-    fn record_of(&self, procedure: &Procedure) -> RecordId {
-        self.moved_on(procedure).unwrap_or_else(|| skill_id(&self.run.task, procedure))
-    }
-
     fn failure(&self, failure: &Failure) -> Record {
         let mut record = self.new_record(failure_id(&self.run, failure), Content::Failure(failure.clone()));
         record.task = Some(self.run.task.clone());
         record
-    }
-
-    /// The record whose replay stopped because the world had changed, when the same tools solved the task
-    /// again: it moves on with the world, so that a task with a fresh id in every run stays one record.
-    fn moved_on(&self, procedure: &Procedure) -> Option<RecordId> {
-        let (record, replay) = self.ended.state.replay.as_ref()?;
-        // A template stands for other texts, too, as does a procedure of other values for those; and what a user
-        // does is not written to the team. What this run needs becomes a record of its own.
-        let is_own = record.template().is_none() && record.scope == self.run.scope;
-        if !is_own || replay.procedure().parameters != procedure.parameters {
-            return None;
-        }
-        let changed_world = !replay.stopped()?.at_fault;
-        // What goes through a list in another way, or not at all, is another procedure.
-        let is_other = replay.procedure().has_loops() || procedure.has_loops();
-        let same_tools = !is_other && replay.procedure().tools() == procedure.tools();
-        (changed_world && same_tools).then(|| record.id.clone())
     }
 
     fn trust(&self) -> Trust {

@@ -91,6 +91,28 @@ impl LearnKit {
         self.change(id, if pinned { &Event::Pinned } else { &Event::Unpinned }).await
     }
 
+    /// Brings the last good version of a healed procedure back; it may replay again. The one that it takes the
+    /// place of is dropped.
+    ///
+    /// # Errors
+    /// `NotFound` when there is no such record, `Conflict` when no earlier version of it is kept, or when it is
+    /// retired or did harm: only a reported success of its run undoes that.
+    pub async fn roll_back(&self, id: &RecordId) -> Result<Record> {
+        let record = self.record(id).await?;
+        if matches!(record.status, Status::Retired | Status::Harmful) {
+            let message = format!(
+                "the record is {}: {}; report the success of a run that it replayed to bring it back",
+                record.status, record.status_reason
+            );
+            return Err(Error::new(ErrorKind::Conflict, message).with_context("id", id));
+        }
+        if record.last_good().is_none() {
+            let message = "no earlier version of the record is kept; `learnkit records show` says what it did before";
+            return Err(Error::new(ErrorKind::Conflict, message).with_context("id", id));
+        }
+        self.change(id, &Event::RolledBack).await
+    }
+
     /// Deletes a record with the runs and traces of its exact task; an old fact also leaves the history
     /// of the fact that superseded it. Other records of the task stay: they are deleted by their own id.
     ///

@@ -1,4 +1,4 @@
-//! Periodic maintenance: decay, expiry, promotion. Idempotent within a period.
+//! Periodic maintenance: decay, expiry, promotion, and putting in order. Idempotent within a period.
 
 use super::LearnKit;
 use crate::Result;
@@ -12,7 +12,8 @@ const PAGE: usize = 2_000;
 impl LearnKit {
     /// Decays by `decay_rate` for each week since a record was last reinforced or decayed, once at
     /// least `weeks` weeks have passed, marks what expired as stale, and promotes from probation
-    /// after `quarantine_hours`. Calling it twice changes nothing the second time.
+    /// after `quarantine_hours`. Then it merges what people wrote that says the same, and lets newer facts
+    /// supersede older ones that they contradict. Calling it twice changes nothing the second time.
     ///
     /// # Errors
     /// `InvalidInput` for a negative or senseless number, `Unavailable` when the store cannot be
@@ -31,8 +32,12 @@ impl LearnKit {
             let work = self.inner.store.records.maintain(&request, &plan, self.now());
             let page = self.within("maintain", work).await?;
             report.add(page.report);
-            let Some(next) = page.next else { return Ok(report) };
+            let Some(next) = page.next else { break };
             after = Some(RecordId::new(next)?);
         }
+        let settled = self.settle().await?;
+        report.merged = settled.merged;
+        report.superseded = settled.superseded;
+        Ok(report)
     }
 }

@@ -25,6 +25,7 @@ mod retention;
 mod run;
 mod seen_tools;
 mod session;
+mod settle;
 mod skills;
 mod templates;
 mod transfer;
@@ -50,6 +51,8 @@ pub use retention::{Pass, RunRetention};
 pub use run::Run;
 pub use session::{Decision, Session, SessionOptions, View};
 pub use skills::{ImportedSkill, SkillExport, SkillSelection};
+
+pub use settle::Settled;
 
 pub use crate::backend::MaintenanceReport;
 use crate::backend::{ExactQuery, Store};

@@ -3,15 +3,17 @@
 use jiff::Timestamp;
 
 use super::LearnKit;
+use super::settle::supersede;
 use crate::backend::{AgentFilter, Batch, Put, PutMode, RecordFilter, SearchQuery, Visibility};
-use crate::lifecycle::{Event, apply};
-use crate::record::{Content, Fact, Record, RecordId, Status};
+use crate::lifecycle::Event;
+use crate::record::{Content, Record, RecordId, Status};
 use crate::secret::mask_json;
-use crate::text::{is_negation, terms};
+use crate::statement::{Relation, relation};
+use crate::text::terms;
 use crate::{Error, ErrorKind, Result};
 
 /// So many near records are compared.
-const NEAR_RECORDS: usize = 8;
+const NEAR_RECORDS: usize = 16;
 /// What is near is looked for again at most so often.
 const MAX_ATTEMPTS: usize = 64;
 
@@ -41,8 +43,10 @@ pub(super) enum Repeat {
 }
 
 impl LearnKit {
-    /// Remembers a record. The same content again reinforces what is known; a fact that differs in a
-    /// number or a negation supersedes the old one, with history. Nothing crosses scopes.
+    /// Remembers a record. What says the same, apart from case, spacing and the marks of a sentence, reinforces
+    /// what is known; a fact that differs in one number, date, unit or negation and in nothing else supersedes
+    /// the old one, with history. What may be about another subject (`Server 1`, `Server 2`) is kept as two. Nothing
+    /// crosses scopes or agents.
     ///
     /// # Errors
     /// `InvalidInput` for a record of another tenant or without words, `Conflict` when its id is
@@ -72,10 +76,11 @@ impl LearnKit {
 
     async fn remember_as_it_is(&self, record: &Record, repeat: Repeat) -> Result<Remembered> {
         let store = &self.inner.store.records;
-        let Some((old, same)) = self.near(record).await? else {
+        let Some((old, relation)) = self.near(record).await? else {
             self.within("put", store.put(record, PutMode::Create)).await?;
             return Ok(Remembered::Stored(record.id.clone()));
         };
+        let same = relation == Relation::Same;
         if same && repeat == Repeat::Leave {
             return Ok(Remembered::Known(old.id));
         }
@@ -99,7 +104,7 @@ impl LearnKit {
     }
 
     /// The known record that says the same, else the fact that this one contradicts.
-    async fn near(&self, record: &Record) -> Result<Option<(Record, bool)>> {
+    async fn near(&self, record: &Record) -> Result<Option<(Record, Relation)>> {
         let query = SearchQuery {
             text: record.content.search_text().title,
             filter: RecordFilter {
@@ -113,22 +118,18 @@ impl LearnKit {
         };
         let found = self.within("search", self.inner.store.records.search(&query)).await?;
         let near = found.into_iter().filter_map(|scored| {
-            let same = says_the_same(&scored.item.content, &record.content)?;
-            Some((scored.item, same))
+            let relation = relation(&scored.item.content, &record.content)?;
+            Some((scored.item, relation))
         });
-        Ok(near.max_by_key(|(_, same)| *same))
+        Ok(near.max_by_key(|(_, relation)| *relation))
     }
 }
 
 /// The new fact with the history of the old one, which retires.
 fn superseding(record: &Record, mut old: Record, now: Timestamp) -> Batch {
     let mut record = record.clone();
-    if let (Content::Fact(new), Content::Fact(known)) = (&mut record.content, &old.content) {
-        new.superseded.clone_from(&known.superseded);
-        new.superseded.push(known.statement.clone());
-    }
     let mode = PutMode::IfRevision(old.revision);
-    apply(&mut old, &Event::Superseded { by: record.id.clone() }, now);
+    supersede(&mut record, &mut old, now);
     Batch { puts: vec![Put { record: old, mode }, Put { record, mode: PutMode::Create }], run: None }
 }
 
@@ -142,24 +143,4 @@ pub(super) fn masked(content: &Content) -> Result<Content> {
         |error| Error::invalid("the record holds a secret where none can be masked; remove it").with_source(error);
     let json = serde_json::to_string(content).map_err(unreadable)?;
     serde_json::from_str(&mask_json(&json).text).map_err(unreadable)
-}
-
-/// Whether two facts say the same words in the same order, numbers and negations apart.
-fn same_subject(a: &Fact, b: &Fact) -> bool {
-    let words = |fact: &Fact| -> Vec<String> {
-        // An id such as `c1001` says what the fact is about; a plain number is what it says.
-        let plain = |term: &String| term.chars().any(char::is_alphabetic) && !is_negation(term);
-        terms(&fact.statement).into_iter().filter(plain).collect()
-    };
-    words(a) == words(b)
-}
-
-/// Whether two contents say the same (true), contradict each other (false), or neither.
-fn says_the_same(known: &Content, new: &Content) -> Option<bool> {
-    match (known, new) {
-        (Content::Fact(known), Content::Fact(new)) => {
-            same_subject(known, new).then(|| terms(&known.statement) == terms(&new.statement))
-        }
-        _ => (known == new).then_some(true),
-    }
 }

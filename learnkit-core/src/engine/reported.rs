@@ -2,7 +2,7 @@
 
 use super::LearnKit;
 use super::changes::refutation;
-use crate::lifecycle::{Event, blame};
+use crate::lifecycle::{Event, apply, blame, is_about};
 use crate::record::{Kind, Record, RecordId, RunId, Trust};
 use crate::run::{LearnedNote, StoredRun, Verdict};
 use crate::{ErrorKind, Result};
@@ -39,7 +39,7 @@ impl LearnKit {
             self.add_siblings(&run, &mut events).await?;
         }
         for (record, event) in events {
-            match self.change(&record, &event).await {
+            match self.change_of_run(&record, &event, &run).await {
                 Ok(record) => {
                     let change = format!("{}: {}", record.status, record.status_reason);
                     notes.push(LearnedNote { id: record.id.clone(), kind: record.kind(), change });
@@ -55,6 +55,22 @@ impl LearnKit {
         run.learned.extend(notes.iter().cloned());
         self.within("update run", self.inner.store.runs.update_run(&run)).await?;
         Ok(notes)
+    }
+
+    /// Applies an event, unless it praises calls of the run that others took the place of meanwhile.
+    async fn change_of_run(&self, id: &RecordId, event: &Event, run: &StoredRun) -> Result<Record> {
+        let (event, now) = (event.clone(), self.now());
+        let version = run.procedure_version;
+        let is_praise = event == Event::ReportedSuccess;
+        let change = move |record: &mut Record| {
+            if !is_praise || is_about(record, version) {
+                apply(record, &event, now);
+            }
+        };
+        match self.rewrite(id, change).await? {
+            Some(record) => Ok(record),
+            None => self.record(id).await,
+        }
     }
 
     /// What guided the run is charged as far as the failure speaks against it.

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::{Arc, Mutex};
 
 use super::library::PAGE;
-use super::{LearnKit, lock};
+use super::{LearnKit, Settled, lock};
 use crate::backend::{
     AgentFilter, LoadItem, LoadItems, Loaded, OnExisting, RecordFilter, RunFilter, ScanRequest, Stored, same_record,
 };
@@ -102,6 +102,10 @@ impl LearnKit {
 
     /// Stores what an export or an older format holds: all of it, or nothing when anything in it is wrong.
     ///
+    /// Then what people wrote is put in order as maintenance does it: of two records that say the same one counts
+    /// for both, and a newer fact supersedes an older one that it contradicts. A failure of that is no failure of
+    /// the import.
+    ///
     /// Ids that are stored already stay as they are unless the options say otherwise. Records of older
     /// formats, which name no agent, become this memory's agent's. Where runs are kept in a second store
     /// see [`Store::load`]. There is no deadline: a large import takes its time, and other writers of the
@@ -119,6 +123,11 @@ impl LearnKit {
         let items = items(entries, Arc::clone(&left_out));
         imported.loaded = self.inner.store.load(items, options.existing).await?;
         imported.left_out = std::mem::take(&mut *lock(&left_out));
+        // Everything is stored by now; what is not settled here, maintenance settles.
+        match self.settle().await {
+            Ok(settled) => imported.settled = settled,
+            Err(error) => tracing::warn!(%error, "what was imported could not be compared with what is known"),
+        }
         Ok(imported)
     }
 
@@ -171,6 +180,7 @@ impl LearnKit {
             tenant: tenant.clone(),
             loaded: Loaded::default(),
             left_out: Vec::new(),
+            settled: Settled::default(),
         };
         Ok((imported, import.entries(tenant, &self.agent)))
     }

@@ -1,6 +1,7 @@
 //! The state machine, event by event.
 
 use super::*;
+use crate::procedure::Procedure;
 use crate::record::Content;
 use crate::testing::fixtures;
 use proptest::prelude::*;
@@ -245,3 +246,106 @@ fn f36_only_unpinned_tombstones_and_expired_traces_may_be_purged() {
     record.pinned = true;
     assert!(!may_purge(&record, Timestamp::MAX));
 }
+
+/// A procedure that helped twice, then other calls in its place that nobody has proven.
+fn healed() -> Record {
+    let mut record = skill();
+    record.trust = Trust::Confirmed;
+    happen(&mut record, &[Event::Replayed, Event::Replayed]);
+    happen(&mut record, &[Event::ReplayStopped { reason: "moved".into(), at_fault: false }]);
+    let old = record.procedure().unwrap().clone();
+    let fresh = Procedure { answer: Some("4 rows".into()), version: old.version + 1, ..old };
+    heal(&mut record, fresh, Trust::Unverified, at(1));
+    assert_eq!(may_replay(&record, ReplayTrust::ToolOutcome, at(1)), Ok(()));
+    record
+}
+
+#[test]
+fn f24_a_heal_that_fails_three_times_is_dropped_and_the_last_good_version_stays() {
+    let failed = Event::ReplayStopped { reason: "down".into(), at_fault: true };
+    let mut record = healed();
+    for round in 1..=2 {
+        happen(&mut record, &[failed.clone(), Event::PlannedAgain(Trust::Unverified)]);
+        assert_eq!(record.procedure().unwrap().answer.as_deref(), Some("4 rows"), "round {round}");
+    }
+    happen(&mut record, std::slice::from_ref(&failed));
+    let procedure = record.procedure().unwrap();
+    assert_eq!((procedure.answer.as_deref(), procedure.version), (Some("3 rows"), 4));
+    assert_eq!((record.status, record.trust), (Status::Probation, Trust::Confirmed));
+    // What the dropped version did is not charged to this one, but a planned success has to speak for it.
+    assert_eq!((record.usage.help, record.usage.harm, record.usage.failed_replays), (2, 0, 0));
+    let refusal = may_replay(&record, ReplayTrust::ToolOutcome, at(1)).unwrap_err();
+    assert!(refusal.contains("suspended") && refusal.contains("version 2 came back"), "{refusal}");
+    happen(&mut record, &[Event::PlannedAgain(Trust::Unverified)]);
+    assert_eq!(may_replay(&record, ReplayTrust::ToolOutcome, at(1)), Ok(()));
+    // It has a budget of its own, and nothing is left behind it.
+    for _ in 0..3 {
+        happen(&mut record, &[Event::PlannedAgain(Trust::Unverified), failed.clone()]);
+    }
+    assert_eq!(record.status, Status::Retired);
+}
+
+#[test]
+fn what_a_replay_showed_wrong_is_no_last_good_version() {
+    let mut record = skill();
+    happen(&mut record, &[Event::ReplayStopped { reason: "down".into(), at_fault: true }]);
+    happen(&mut record, &[Event::MovedOn(Trust::Unverified)]);
+    assert_eq!(record.last_good(), None);
+    let mut record = healed();
+    happen(&mut record, &[Event::ReportedFailure]);
+    assert_eq!((record.status, record.last_good()), (Status::Retired, None));
+}
+
+#[test]
+fn a_rollback_brings_the_last_good_version_back_but_nothing_that_is_retired() {
+    let mut record = healed();
+    let kept = record.clone();
+    happen(&mut record, &[Event::RolledBack]);
+    assert_eq!(record.procedure().unwrap().answer.as_deref(), Some("3 rows"));
+    assert_eq!(may_replay(&record, ReplayTrust::ToolOutcome, at(1)), Ok(()));
+    let mut retired = kept;
+    retired.status = Status::Retired;
+    let before = retired.clone();
+    happen(&mut retired, &[Event::RolledBack]);
+    assert_eq!(retired, before);
+}
+
+#[test]
+fn a_last_good_version_in_which_a_secret_was_masked_only_guides() {
+    let mut record = healed();
+    record.each_text(&|text| *text = text.replace("{}", r#"{"pin":"[secret]"}"#));
+    happen(&mut record, &[Event::RolledBack]);
+    let refusal = may_replay(&record, ReplayTrust::ToolOutcome, at(1)).unwrap_err();
+    assert!(refusal.contains("may only guide: a secret"), "{refusal}");
+}
+
+#[test]
+fn a_record_over_its_heal_budget_does_not_replay() {
+    let mut record = skill();
+    record.usage.failed_replays = 3;
+    assert!(may_replay(&record, ReplayTrust::ToolOutcome, at(1)).unwrap_err().contains("heal budget"));
+}
+
+#[test]
+fn a_report_about_calls_that_were_healed_meanwhile_says_nothing_about_the_new_ones() {
+    let record = healed();
+    for (version, about) in [(None, false), (Some(2), false), (Some(3), true), (Some(4), true)] {
+        assert_eq!(is_about(&record, version), about, "{version:?}");
+    }
+    assert!(is_about(&skill(), None));
+}
+
+#[test]
+fn a_success_after_a_retirement_starts_probation_and_counts_anew() {
+    let mut record = skill();
+    record.confidence = Confidence::new(0.32).unwrap();
+    happen(&mut record, &[Event::Harmed, Event::ReportedFailure]);
+    apply(&mut record, &Event::ReportedSuccess, at(1000));
+    assert_eq!((record.status, record.success_rate, record.confidence), (Status::Probation, None, Confidence::START));
+    maintain(&mut record, &MaintenancePlan::default(), at(1023));
+    assert_eq!(record.status, Status::Probation, "made long ago, but on probation since an hour ago");
+    maintain(&mut record, &MaintenancePlan::default(), at(1024));
+    assert_eq!(record.status, Status::Active);
+}
+
+mod model;

@@ -29,6 +29,7 @@ pub(crate) use self::read::{Entries, Entry};
 pub use self::read::{Import, ImportFormat, OlderRow};
 pub(crate) use self::write::ExportWriter;
 use crate::backend::{Loaded, OnExisting, SkippedRow};
+use crate::engine::Settled;
 use crate::record::{AgentName, Kind, Record, Scope, Tenant};
 use crate::run::StoredRun;
 
@@ -149,4 +150,6 @@ pub struct Imported {
     pub loaded: Loaded,
     /// What was not taken over; only older formats leave something out.
     pub left_out: Vec<LeftOut>,
+    /// What people wrote that turned out to say the same as, or the contrary of, something else.
+    pub settled: Settled,
 }

@@ -166,6 +166,21 @@ impl Procedure {
         other.map_or(Ok(()), |own| Err(today::other_zone(own, zone)))
     }
 
+    /// Whether it sends dates that are counted from today.
+    pub(crate) fn has_dates(&self) -> bool {
+        self.steps.iter().flat_map(|step| &step.slots).any(|slot| slot.zone().is_some())
+    }
+
+    /// Whether every step takes the same values anew from the same places, under the same guards.
+    pub(crate) fn takes_as(&self, other: &Self) -> bool {
+        let takes_alike = |own: &Step, other: &Step| {
+            let mut slots = own.slots.iter().zip(&other.slots);
+            own.slots.len() == other.slots.len() && slots.all(|(a, b)| a.argument == b.argument && a.parts == b.parts)
+        };
+        let mut steps = self.steps.iter().zip(&other.steps);
+        self.steps.len() == other.steps.len() && steps.all(|(a, b)| takes_alike(a, b) && a.guards == b.guards)
+    }
+
     /// The steps as they decide identity: tools and arguments, with slots for what is taken anew. A call for
     /// each element of a list counts once, however long the list was.
     pub(crate) fn signature(&self) -> String {

@@ -13,6 +13,7 @@ mod content;
 mod fact;
 mod failure;
 mod heuristic;
+mod history;
 mod id;
 mod preference;
 mod scope;
@@ -26,6 +27,7 @@ pub use content::{Content, Kind, SearchText};
 pub use fact::Fact;
 pub use failure::Failure;
 pub use heuristic::Heuristic;
+pub use history::{History, LastGood, VersionChange};
 pub use id::{AgentName, RecordId, RunId, Tenant};
 pub use preference::Preference;
 pub use scope::{Owner, Reader, Scope};
@@ -99,7 +101,7 @@ pub struct Usage {
     pub harm: u64,
     /// Harms since the last help.
     pub harms_in_a_row: u32,
-    /// Planned runs that made exactly these calls and passed.
+    /// Planned runs that passed and made exactly these calls, or those of an earlier version.
     pub successes: u64,
     /// Replays that stopped, since the last one that went through; the second and third of them are
     /// failed heals.
@@ -178,6 +180,9 @@ pub struct Record {
     pub transfer_domains: Vec<String>,
     /// Who wrote it, from what.
     pub provenance: Provenance,
+    /// What its procedure was before; absent while it has the first one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub history: Option<Box<History>>,
 }
 
 /// Where a new record goes and when it was made.
@@ -224,6 +229,7 @@ impl Record {
             last_decayed: None,
             transfer_domains: Vec::new(),
             provenance: origin.provenance,
+            history: None,
         }
     }
 
@@ -250,7 +256,12 @@ impl Record {
         self.procedure()?.template.as_deref()
     }
 
-    /// The same, to change it.
+    /// The last good version of it, should the present one fail.
+    pub fn last_good(&self) -> Option<&LastGood> {
+        self.history.as_ref()?.last_good.as_ref()
+    }
+
+    /// The same as [`Self::template`], to change it.
     pub(crate) fn template_mut(&mut self) -> Option<&mut Template> {
         match &mut self.content {
             Content::Skill(skill) => skill.procedure.as_mut()?.template.as_deref_mut(),
@@ -265,6 +276,7 @@ impl Record {
         }
         visit(&mut self.status_reason);
         self.usage.suspended.iter_mut().for_each(visit);
+        self.history.iter_mut().for_each(|history| history.each_text(visit));
         match &mut self.content {
             Content::Skill(skill) => {
                 visit(&mut skill.trigger);

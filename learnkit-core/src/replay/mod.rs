@@ -7,6 +7,7 @@ mod answer;
 mod each;
 mod handover;
 mod preflight;
+mod rehearse;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 use answer::{Fresh, recorded_answer};
 pub use handover::render_done;
 pub(crate) use preflight::{blocks, broken_by, preflight};
+pub(crate) use rehearse::Recorded;
 
 use crate::procedure::{Procedure, Said, Sources, Step, Today};
 use crate::run::{Arguments, CallStatus, ToolCall};
@@ -265,21 +267,8 @@ pub(crate) enum Would {
 
 /// Lets a replay look at the calls of a planned run, which were kept in a procedure of its own.
 pub(crate) fn would_make<'c>(mut replay: Replay, calls: impl IntoIterator<Item = &'c ToolCall>) -> Would {
-    for call in calls {
-        match replay.next() {
-            Next::Calls(planned) => {
-                let is_planned = |own: &PlannedCall| own.tool == call.tool && own.arguments.same_as(&call.arguments);
-                if !planned.iter().any(is_planned) {
-                    let tool = &call.tool;
-                    return Would::Differ(format!("a planned run called `{tool}` otherwise than it would have"));
-                }
-            }
-            Next::Complete => {
-                return Would::Differ(format!("a planned run called `{}` after its last step", call.tool));
-            }
-            Next::Diverged(_) => return Would::Stop,
-        }
-        replay.observe(call);
+    if let Some(other) = leaves(&mut replay, calls) {
+        return other;
     }
     let steps = replay.plan.steps.len();
     match (replay.stopped(), replay.done_count()) {
@@ -287,6 +276,27 @@ pub(crate) fn would_make<'c>(mut replay: Replay, calls: impl IntoIterator<Item =
         (None, done) if done == steps => Would::Same,
         (None, done) => Would::Differ(format!("a planned run was done after {done} of its {steps} steps")),
     }
+}
+
+/// How a replay leaves the way of recorded calls, if it does.
+fn leaves<'c>(replay: &mut Replay, calls: impl IntoIterator<Item = &'c ToolCall>) -> Option<Would> {
+    for call in calls {
+        match replay.next() {
+            Next::Calls(planned) => {
+                let is_planned = |own: &PlannedCall| own.tool == call.tool && own.arguments.same_as(&call.arguments);
+                if !planned.iter().any(is_planned) {
+                    let tool = &call.tool;
+                    return Some(Would::Differ(format!("a planned run called `{tool}` otherwise than it would have")));
+                }
+            }
+            Next::Complete => {
+                return Some(Would::Differ(format!("a planned run called `{}` after its last step", call.tool)));
+            }
+            Next::Diverged(_) => return Some(Would::Stop),
+        }
+        replay.observe(call);
+    }
+    None
 }
 
 /// The step and the steps after it that ran side by side with it.

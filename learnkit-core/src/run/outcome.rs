@@ -112,11 +112,16 @@ impl Gate {
         Self { score: Some(score), source: GateSource::Verifier, reason: reason.to_owned() }
     }
 
-    /// The score of tool outcomes alone; see [`outcome_score`].
+    /// The score of tool outcomes alone; see [`outcome_score`]. Where only the environment failed, the gate
+    /// abstains.
     pub fn of_calls(calls: &[ToolCall], turns: u32, has_answer: bool) -> Self {
         let Some(tally) = Tally::of(calls, turns) else {
             return Self { score: None, source: GateSource::Abstained, reason: "nothing captured".to_owned() };
         };
+        if let Some(tool) = tally.outage() {
+            let reason = format!("the environment failed: `{tool}` was out of reach");
+            return Self { score: None, source: GateSource::Abstained, reason };
+        }
         let (score, reason) = tally.score(has_answer);
         Self { score: Some(score), source: GateSource::ToolOutcomes, reason }
     }
@@ -138,7 +143,8 @@ impl Gate {
     }
 }
 
-/// The score of a run by its tool outcomes, 0 to 5; absent without any call (semantics §5).
+/// The score of a run by its tool outcomes, 0 to 5; absent without any call, and where every error that was
+/// left standing is one of the environment: a network that is down, an overloaded service (semantics §5).
 ///
 /// 5 when every error was later overcome by the same tool, something productive was called in every
 /// user turn, and an answer was given. Each overcome error costs 0.5, not below 3.5. An error left
@@ -152,6 +158,8 @@ pub fn outcome_score(calls: &[ToolCall], turns: u32, has_answer: bool) -> Option
 #[derive(Debug)]
 struct Tally {
     standing: Vec<String>,
+    /// Errors of the environment that no later call of the same tool overcame.
+    outages: Vec<String>,
     overcome: usize,
     idle_turn: Option<u32>,
 }
@@ -160,7 +168,7 @@ impl Tally {
     fn of(calls: &[ToolCall], turns: u32) -> Option<Self> {
         let calls: Vec<&ToolCall> = calls.iter().filter(|call| call.parent.is_none()).collect();
         calls.first()?;
-        let mut tally = Self { standing: Vec::new(), overcome: 0, idle_turn: None };
+        let mut tally = Self { standing: Vec::new(), outages: Vec::new(), overcome: 0, idle_turn: None };
         for (at, call) in calls.iter().enumerate() {
             if call.status.is_ok() {
                 continue;
@@ -168,6 +176,8 @@ impl Tally {
             let mut later = calls.iter().skip(at + 1);
             if later.any(|next| next.tool == call.tool && next.status.is_ok()) {
                 tally.overcome += 1;
+            } else if call.is_outage() {
+                tally.outages.push(call.tool.clone());
             } else {
                 tally.standing.push(call.tool.clone());
             }
@@ -175,6 +185,11 @@ impl Tally {
         tally.idle_turn =
             (0..turns.max(1)).find(|turn| !calls.iter().any(|call| call.turn == *turn && call.is_productive()));
         Some(tally)
+    }
+
+    /// The tool that was out of reach, where nothing else failed.
+    fn outage(&self) -> Option<&String> {
+        self.outages.first().filter(|_| self.standing.is_empty())
     }
 
     fn score(&self, has_answer: bool) -> (f64, String) {

@@ -152,6 +152,9 @@ pub struct StoredRun {
     /// The procedure that it replayed or taught.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub procedure: Option<RecordId>,
+    /// Its version then; what a run shows is about the calls of that version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub procedure_version: Option<u32>,
     /// What spoke for the world before a replay began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub world_check: Option<WorldCheck>,

@@ -13,8 +13,10 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use self::anchor::{Piece, pieces};
-use self::token::{Token, tokens};
+use self::token::Token;
+pub(crate) use self::token::{Class, tokens};
 pub use self::value::SlotKind;
+pub(crate) use self::value::is_unit;
 use super::canonical;
 use crate::{Error, Result};
 

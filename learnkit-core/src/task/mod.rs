@@ -7,6 +7,7 @@ mod align;
 mod canonical;
 mod key;
 
+pub(crate) use align::{Class, is_unit, tokens};
 pub use align::{MAX_TEXTS, MAX_WORDS, Segment, Skeleton, SlotKind};
 pub use canonical::canonical;
 pub use key::{Identity, TaskKey};

@@ -245,6 +245,7 @@ pub fn run(id: &str, task: &str) -> Result<StoredRun> {
         reports: vec![Verdict::Success],
         trust: Some(Trust::Unverified),
         procedure: None,
+        procedure_version: None,
         world_check: None,
         decisions: vec![decision()?],
         used: vec![RecordId::new("fct_1")?],

@@ -7,7 +7,7 @@ use crate::text::{is_unspaced, is_word};
 
 /// What a token is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Class {
+pub(crate) enum Class {
     /// White space.
     Space,
     /// One mark, or the marks that open or close a quote.
@@ -26,9 +26,9 @@ pub(super) enum Class {
 
 /// One token.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Token<'t> {
-    pub(super) text: &'t str,
-    pub(super) class: Class,
+pub(crate) struct Token<'t> {
+    pub(crate) text: &'t str,
+    pub(crate) class: Class,
     /// Where it stands in its text, in bytes.
     pub(super) span: Range<usize>,
 }
@@ -41,7 +41,7 @@ impl Token<'_> {
 }
 
 /// The tokens of a canonical text.
-pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
+pub(crate) fn tokens(text: &str) -> Vec<Token<'_>> {
     let mut reader = Reader { text, at: 0, tokens: Vec::new() };
     for span in verbatim_spans(text) {
         reader.free_until(span.start);

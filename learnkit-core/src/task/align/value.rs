@@ -136,6 +136,11 @@ pub(super) fn is_frame(word: &str) -> bool {
     terms(word).iter().any(|term| counts(term) && (is_negation(term) || FRAME.contains(term.as_str())))
 }
 
+/// Whether a word is a unit of time, size or measure.
+pub(crate) fn is_unit(word: &str) -> bool {
+    UNITS.split_whitespace().any(|unit| unit == word)
+}
+
 /// Whether tokens are a date or a time of day and nothing else.
 fn is_date(tokens: &[Token<'_>]) -> bool {
     let mut words = tokens.iter().filter(|token| token.is_word());
