@@ -160,3 +160,27 @@ async fn a_date_of_the_task_or_of_an_earlier_result_is_sent_again() {
         assert!(report.replayed, "{task}: {}", report.reason);
     }
 }
+
+#[tokio::test]
+async fn an_amount_that_was_computed_from_results_is_stale_once_they_change() {
+    let prices =
+        |prices: &[f64]| json!({"items": prices.iter().map(|price| json!({"price": price})).collect::<Vec<_>>()});
+    let pay = |amount: f64| json!({"amount": amount});
+    for (then, now, amount) in [
+        (prices(&[10.0, 20.5, 3.0]), prices(&[10.0, 25.5, 3.0]), 33.5),
+        (json!({"price": 120, "seats": 3}), json!({"price": 130, "seats": 3}), 360.0),
+        (json!({"price": 120, "credit": 50}), json!({"price": 120, "credit": 20}), 70.0),
+    ] {
+        assert_guarded("Pay my cart", then, now, pay(amount)).await;
+    }
+}
+
+#[tokio::test]
+async fn an_amount_of_the_task_is_not_computed() {
+    let (memory, _) = memory().await;
+    let world = World::new([("read", json!({"price": 10, "fee": 20})), ("act", json!("done"))]);
+    let script = Script::new([("read", json!({})), ("act", json!({"amount": 30}))], "ok");
+    run(&memory, "Pay 30 coins", &world, &script).await.unwrap();
+    world.set("read", json!({"price": 11, "fee": 20}));
+    assert!(run(&memory, "Pay 30 coins", &world, &nobody()).await.unwrap().replayed);
+}

@@ -227,6 +227,11 @@ impl<'a> Draft<'a> {
         if is_small {
             taken.add_parameters(&call.arguments, self.source.task);
             taken.add_dates(self.dates(call));
+            if call.annotations.effect() != EffectClass::ReadOnly {
+                let computed = results.computed(&call.arguments, &self.given, &taken);
+                let computed = computed.into_iter().filter(|guard| guard.places.iter().all(|place| usable(place.step)));
+                taken.guards.extend(computed.collect::<Vec<_>>());
+            }
         }
         taken.guards.extend(self.polled(call));
         kept.taken = taken;

@@ -2,7 +2,7 @@
 //! says so. Neither a stale value nor a guess is ever sent.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -162,6 +162,24 @@ impl Results {
             long.for_each(|(step, result)| index.add_sought(step, result, &sought));
         }
         index
+    }
+
+    /// The numbers of the short results, by their places.
+    pub(super) fn numbers(&self) -> BTreeMap<(usize, String), Vec<f64>> {
+        let mut columns: BTreeMap<(usize, String), Vec<f64>> = BTreeMap::new();
+        let leaves = self
+            .steps
+            .iter()
+            .enumerate()
+            .flat_map(|(step, said)| said.short_leaves().iter().map(move |leaf| (step, leaf)));
+        for (step, leaf) in leaves {
+            if let Json::Number(text) = &leaf.value
+                && let Ok(number) = text.parse()
+            {
+                columns.entry((step, leaf.pattern.clone())).or_default().push(number);
+            }
+        }
+        columns
     }
 
     /// What the result of a step says.

@@ -3,6 +3,7 @@
 //! Not here: carrying one out ([`crate::replay`]).
 
 mod bind;
+mod computed;
 mod contract;
 mod distil;
 mod effects;

@@ -53,6 +53,14 @@ impl Said {
         }
     }
 
+    /// The leaves of a short result.
+    pub(super) fn short_leaves(&self) -> &[Leaf] {
+        match self {
+            Self::Short(flat) => &flat.leaves,
+            Self::Long(_) => &[],
+        }
+    }
+
     /// Visits the leaves at a pattern with their pointers, in order.
     pub(super) fn leaves_at(&self, pattern: &str, mut visit: impl FnMut(&str, &Json)) {
         match self {
