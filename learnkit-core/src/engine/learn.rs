@@ -16,6 +16,7 @@ use crate::procedure::{Distilled, Procedure, Source, Today, distil_read};
 use crate::record::{
     AgentName, Confidence, Content, Failure, Origin, Provenance, Record, RecordId, RunId, Skill, TaskLink, Trace, Trust,
 };
+use crate::replay::StopCause;
 use crate::run::short_reason;
 use crate::run::{AnswerSource, GateSource, Reading, StoredRun, ToolCall, Verdict};
 use crate::secret::Secrets;
@@ -235,7 +236,11 @@ impl<'a> Lesson<'a> {
         }
         let id = record.id.clone();
         if let Some(divergence) = replay.stopped() {
-            let event = Event::ReplayStopped { reason: divergence.to_string(), at_fault: divergence.at_fault };
+            // A host that declines a call says nothing about the procedure; the next run asks again.
+            if divergence.cause == StopCause::Declined {
+                return;
+            }
+            let event = Event::ReplayStopped { reason: divergence.to_string(), at_fault: divergence.is_at_fault() };
             self.events.push((id, event));
             return;
         }
@@ -471,7 +476,7 @@ impl<'a> Lesson<'a> {
         if !is_own || replay.procedure().parameters != procedure.parameters {
             return None;
         }
-        let changed_world = !replay.stopped()?.at_fault;
+        let changed_world = replay.stopped()?.cause == StopCause::Changed;
         // What goes through a list in another way, or not at all, is another procedure.
         let is_other = replay.procedure().has_loops() || procedure.has_loops();
         let same_tools = !is_other && replay.procedure().tools() == procedure.tools();
