@@ -95,7 +95,9 @@ impl DryRun<'_> {
 
     async fn make(&self, calls: &[PlannedCall], tracker: &ToolTracker) {
         let made = calls.iter().map(async |call| {
-            let draft = CallDraft::new(&call.tool, call.arguments.clone()).with_group(call.group);
+            let annotations = self.manifest.annotations(&call.tool);
+            let draft = CallDraft::new(&call.tool, call.arguments.clone()).with_annotations(annotations);
+            let draft = draft.with_group(call.group);
             match self.tools.find(&call.tool) {
                 Ok(tool) => {
                     let context = ToolContext { idempotency_key: format!("{}_{}", self.run, call.step) };
