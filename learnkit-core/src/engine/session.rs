@@ -176,7 +176,7 @@ impl Session {
     }
 
     /// The whole plan of a replay under way; empty otherwise. Use [`Self::decide`] to take its steps:
-    /// it checks each against the results so far.
+    /// it checks each against the results so far, and asks for approvals.
     pub fn plan_steps(&self) -> Vec<PlannedCall> {
         let state = self.caught_up();
         match (&state.replay, state.phase) {
