@@ -258,7 +258,7 @@ async fn a_grant_is_used_up_by_one_call() {
 #[tokio::test]
 async fn what_happens_while_somebody_is_asked_counts() {
     let desk = Desk::closed();
-    let settings = Settings { approval_deadline: Duration::from_secs(60), ..Settings::default() };
+    let settings = Settings { approval_deadline: Duration::from_mins(1), ..Settings::default() };
     let (memory, _) = taught(builder().settings(settings).approver(desk.clone())).await;
     let session = looked_up(&memory).await;
     let meanwhile = async {
@@ -382,7 +382,7 @@ async fn policy_and_deadline_are_settings() {
     let memory = LearnKit::builder().backend("memory:").config(config).build().await.unwrap();
     let settings = memory.settings();
     assert_eq!((settings.replay_policy, settings.approval_deadline.as_millis()), (ReplayPolicy::ReadOnly, 7));
-    assert_eq!(Settings::default().approval_deadline, Duration::from_secs(600), "a person has to be found");
+    assert_eq!(Settings::default().approval_deadline, Duration::from_mins(10), "a person has to be found");
     assert_eq!(memory.inspect("x").await.unwrap().replay_policy, ReplayPolicy::ReadOnly);
 }
 

@@ -120,7 +120,7 @@ impl Default for Settings {
             stored_result_bytes: STORED_RESULT_BYTES,
             memory_deadline: Duration::from_secs(5),
             hook_deadline: Duration::from_secs(30),
-            approval_deadline: Duration::from_secs(600),
+            approval_deadline: Duration::from_mins(10),
             holdout_rate: 0.0,
             time_zone: TimeZone::default(),
         }

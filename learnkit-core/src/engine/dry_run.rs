@@ -9,7 +9,7 @@ use super::inspect::{Inspection, PlanLine};
 use crate::record::RunId;
 use crate::replay::{Divergence, Leave, Next, Permit, PlannedCall, Replay, is_read_only};
 use crate::run::{CallDraft, ToolTracker};
-use crate::tool::{ToolContext, ToolManifest, ToolSet};
+use crate::tool::{EffectClass, ToolContext, ToolManifest, ToolSet};
 use crate::{Result, Task};
 
 /// What a replay would do.
@@ -127,7 +127,7 @@ fn plan_line(replay: &Replay, permit: Permit, tools: Option<&ToolManifest>, call
     PlanLine {
         tool: call.tool.clone(),
         arguments: call.arguments.clone(),
-        effect: step.map(|step| step.effect).unwrap_or(crate::tool::EffectClass::Unknown),
+        effect: step.map_or(EffectClass::Unknown, |step| step.effect),
         approval: step.is_some_and(|step| permit.leave(step, tools) == Leave::Asked),
         is_made: false,
         open: call.open.clone(),
