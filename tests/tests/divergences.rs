@@ -233,7 +233,7 @@ async fn f14_every_way_to_stop_hands_over_what_is_done_and_does_nothing_again() 
         }
 
         // The account has the cost, and no saving.
-        let replay: ReplayNote = report.replay.clone().unwrap();
+        let replay: ReplayNote = *report.replay.clone().unwrap();
         let stopped = replay.stopped.clone().unwrap();
         assert_eq!((stopped.step, stopped.cause), (step, cause), "{name}: {stopped}");
         assert!(stopped.reason.contains(reason), "{name}: {stopped}");
@@ -241,7 +241,10 @@ async fn f14_every_way_to_stop_hands_over_what_is_done_and_does_nothing_again() 
         assert_eq!(replay.record, record.id, "{name}");
         assert!(report.planning_calls.unwrap() >= 1, "{name}");
         let stored = &stored_runs(&memory).await[0];
-        assert_eq!((stored.replay.as_ref(), stored.replayed, stored.used.as_slice()), (Some(&replay), false, &[][..]));
+        assert_eq!(
+            (stored.replay.as_deref(), stored.replayed, stored.used.as_slice()),
+            (Some(&replay), false, &[][..])
+        );
         let own = stored.calls.iter().filter(|call| call.replayed).count();
         assert_eq!(replay.made as usize, own, "{name}: a call of the replay is missing");
         assert!(replay.in_vain.iter().all(|place| stored.calls[*place].replayed), "{name}");

@@ -41,7 +41,7 @@ pub(super) fn stored_run(kit: &LearnKit, ended: &Ended, outcome: &Outcome, answe
         mode: if unfinished { Mode::Guide } else { state.mode },
         reason: if unfinished { "the plan of the replay was not carried out".to_owned() } else { state.reason.clone() },
         replayed,
-        replay: state.replay.as_ref().map(|(record, replay)| replay_note(ended, record, replay)),
+        replay: state.replay.as_ref().map(|(record, replay)| Box::new(replay_note(ended, record, replay))),
         planning_calls: state.planning_calls,
         synthesis_calls: state.synthesis_calls,
         calls: Vec::new(),

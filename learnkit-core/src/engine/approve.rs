@@ -18,7 +18,7 @@ pub(super) struct Approvals {
     granted: Vec<Grant>,
     /// How many answers there were: who waited for another one looks again.
     answers: usize,
-    declined: Option<Declined>,
+    declined: Option<Box<Declined>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -113,7 +113,8 @@ impl Approvals {
     fn decline(&mut self, asked: &ToApprove, reason: &str, is_denied: bool) {
         let PlannedCall { tool, arguments, .. } = asked.call.clone();
         self.granted.clear();
-        self.declined = Some(Declined { call: DeclinedCall { tool, arguments, reason: reason.to_owned() }, is_denied });
+        let call = DeclinedCall { tool, arguments, reason: reason.to_owned() };
+        self.declined = Some(Box::new(Declined { call, is_denied }));
     }
 }
 
@@ -148,7 +149,7 @@ impl Session {
     /// Why a call is not made in this run, whoever asks for it: somebody said no to this very call.
     pub(super) fn denied(&self, tool: &str, arguments: &Arguments) -> Option<String> {
         let state = lock(&self.state);
-        let Declined { call, .. } = state.approvals.declined.as_ref().filter(|declined| declined.is_denied)?;
+        let Declined { call, .. } = state.approvals.declined.as_deref().filter(|declined| declined.is_denied)?;
         let is_same = call.tool == tool && call.arguments.same_as(arguments);
         is_same.then(|| format!("it was not made in this run: {}", call.reason))
     }

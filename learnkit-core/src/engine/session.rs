@@ -263,7 +263,7 @@ impl Session {
                 Step::HandOver => return self.hand_over().await,
                 Step::Forward => return self.forward(),
                 // The answer is weighed with what has happened meanwhile.
-                Step::Ask(call) => self.ask_approval(&call).await,
+                Step::Ask(call) => Box::pin(self.ask_approval(&call)).await,
             }
         }
     }

@@ -130,7 +130,7 @@ pub struct StoredRun {
     pub replayed: bool,
     /// What a replay did; absent where none was begun.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub replay: Option<ReplayNote>,
+    pub replay: Option<Box<ReplayNote>>,
     /// Planning calls; absent where nobody counts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planning_calls: Option<u32>,
