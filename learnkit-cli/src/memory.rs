@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use learnkit::backend::Store;
 use learnkit::config::{BackendUri, Config, ConfigFile, Layer, Layers, Setting};
+use learnkit::hook::{Approval, ApprovalRequest, Approver};
 use learnkit::record::AgentName;
 use learnkit::registry::{OpenMode, available_backends};
-use learnkit::{Error, ErrorKind, LearnKit, Task, get_backend};
+use learnkit::{BoxError, Error, ErrorKind, LearnKit, Task, async_trait, get_backend};
 
 use crate::Context;
 use crate::args::IdentityArgs;
@@ -67,6 +69,28 @@ pub(crate) async fn open(context: &Context<'_>, identity: Option<&IdentityArgs>,
         (config.scope, config.team, config.agent) = (None, None, None);
     }
     Ok(LearnKit::builder().config(config).store(store).build().await?)
+}
+
+/// Opens the store as a program does that has somebody to ask for approvals.
+pub(crate) async fn open_for_programs(
+    context: &Context<'_>,
+    identity: &IdentityArgs,
+    mode: OpenMode,
+) -> Outcome<LearnKit> {
+    let store = open(context, Some(identity), mode).await?.store().clone();
+    let config = layers(context, Some(identity))?.values().clone();
+    Ok(LearnKit::builder().config(config).store(store).approver(Arc::new(Unattended)).build().await?)
+}
+
+/// Stands for the approver of a program; the command line makes no call.
+#[derive(Debug)]
+struct Unattended;
+
+#[async_trait]
+impl Approver for Unattended {
+    async fn approve(&self, _: &ApprovalRequest<'_>) -> std::result::Result<Approval, BoxError> {
+        Ok(Approval::Denied("nobody can be asked on the command line".to_owned()))
+    }
 }
 
 /// Opens the store for one identity where there is one.

@@ -1,15 +1,19 @@
-//! What the engine asks its host where tools alone cannot tell: whether a run did what it should, and
-//! whether a replay may begin.
+//! What the engine asks its host where tools alone cannot tell: whether a run did what it should, whether
+//! a replay may begin, and whether one of its calls may be made.
 //!
 //! Not here: what an answer changes ([`crate::engine`], [`crate::lifecycle`]).
 
 use std::fmt::Debug;
 
 use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
 
 use crate::error::BoxError;
+use crate::hash::Fingerprint;
+use crate::record::RunId;
 use crate::replay::PlannedCall;
-use crate::run::{ToolCall, Verdict};
+use crate::run::{Arguments, ToolCall, Verdict};
+use crate::tool::EffectClass;
 use crate::{Result, Task};
 
 /// A run that is about to be judged.
@@ -86,4 +90,92 @@ pub enum PrecheckAnswer {
 pub trait Precheck: Debug + Send + Sync + 'static {
     /// Whether the replay may begin.
     async fn check(&self, replay: &PlannedReplay<'_>) -> Result<PrecheckAnswer, BoxError>;
+}
+
+/// What an approval is bound to: a tool and its arguments. Another key order is the same call.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CallDigest(String);
+
+impl CallDigest {
+    /// The digest of a call.
+    pub fn of(tool: &str, arguments: &Arguments) -> Self {
+        Self(Fingerprint::new("approval").part(tool).part(&arguments.stable()).hex())
+    }
+
+    /// The digest as text, 64 hex digits.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A call of a replay that waits for an approval.
+#[derive(Debug, Clone, Copy)]
+pub struct ApprovalRequest<'a> {
+    /// The run.
+    pub run_id: &'a RunId,
+    /// The task.
+    pub task: &'a Task,
+    /// The call as it will be sent: every argument is bound.
+    pub call: &'a PlannedCall,
+    /// What the call may do to the world.
+    pub effect: EffectClass,
+}
+
+impl ApprovalRequest<'_> {
+    /// What an approval of this call is bound to.
+    pub fn digest(&self) -> CallDigest {
+        CallDigest::of(&self.call.tool, &self.call.arguments)
+    }
+
+    /// The answer that lets exactly this call be made, once.
+    pub fn grant(&self) -> Approval {
+        Approval::Granted(self.digest())
+    }
+}
+
+/// What an approver says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Approval {
+    /// The call of this digest may be made once. It travels with whatever showed the call to a person, so that
+    /// what was shown is what is made.
+    Granted(CallDigest),
+    /// It must not be made, with the reason in words.
+    Denied(String),
+}
+
+/// Approves single calls of a replay, usually by showing them to a person.
+///
+/// Hosts implement it and give it to [`Builder::approver`](crate::engine::Builder::approver). A session asks it
+/// right before a step of a tool that requires an approval, or under
+/// [`ReplayPolicy::Ask`](crate::config::ReplayPolicy) of any tool that is not stated to only read, one call after the other, once
+/// each. A grant counts for one call with these arguments in this run; one for another digest is refused.
+///
+/// A denial stops the replay before the step and blames nobody: the planner goes on, is told what was denied,
+/// and [`run_react_agent`](crate::run_react_agent) does not make that call for it either. An error, a panic or no
+/// answer within [`Settings::approval_deadline`](crate::config::Settings) stops the replay too and is not asked again
+/// in this run; the future is dropped at the deadline, and also when the caller of `decide` gives up.
+///
+/// ```
+/// use learnkit_core::hook::{Approval, ApprovalRequest, Approver};
+/// use learnkit_core::{BoxError, async_trait};
+///
+/// /// Lets small payments through.
+/// #[derive(Debug)]
+/// struct Limit(u64);
+///
+/// #[async_trait]
+/// impl Approver for Limit {
+///     async fn approve(&self, request: &ApprovalRequest<'_>) -> Result<Approval, BoxError> {
+///         let arguments: serde_json::Value = request.call.arguments.parse()?;
+///         let is_small = arguments["amount"].as_u64().is_some_and(|amount| amount <= self.0);
+///         Ok(if is_small { request.grant() } else { Approval::Denied("more than the limit".to_owned()) })
+///     }
+/// }
+/// ```
+#[async_trait]
+pub trait Approver: Debug + Send + Sync + 'static {
+    /// Whether this call may be made.
+    async fn approve(&self, request: &ApprovalRequest<'_>) -> Result<Approval, BoxError>;
 }

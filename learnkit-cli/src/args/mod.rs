@@ -203,6 +203,11 @@ pub(crate) struct LearnArgs {
 /// Show what memory would do for a task, without changing anything
 #[derive(Debug, Args)]
 #[command(after_help = "\
+The plan names each call with what it may do to the world, whether an approval would be asked
+for (`asks`), and which arguments only an earlier result gives. It is what a program with an
+approver would do; LEARNKIT_REPLAY_POLICY=read_only or =ask shows another policy. No tool is
+called: with the tools at hand, `LearnKit::dry_run` makes the reads and fills in what they give.
+
 With --param the task is a template: `{NAME}` stands for a value, `{{` for a brace.
 
 Example: learnkit inspect \"Email the weekly report\"

@@ -14,7 +14,7 @@ pub(super) async fn run(args: &InspectArgs, context: &mut Context<'_>) -> Outcom
     if task.is_blank() {
         return Err(Failure::Usage("the task is blank; write what the agent is asked to do".to_owned()));
     }
-    let memory = memory::open(context, Some(&args.identity), EXISTING).await?;
+    let memory = memory::open_for_programs(context, &args.identity, EXISTING).await?;
     let inspection = memory.inspect(task).await?;
     let out = &mut context.out;
     if out.is_json() {
@@ -33,6 +33,7 @@ fn show(inspection: &Inspection, out: &mut Output<'_>) -> Outcome<()> {
         ("key", inspection.key.to_string()),
         ("mode", inspection.mode.to_string()),
         ("reason", inspection.reason.clone()),
+        ("replay policy", inspection.replay_policy.to_string()),
         ("domains", domains.collect::<Vec<_>>().join(", ")),
     ];
     pairs.extend(inspection.task_type.clone().map(|kind| ("task type", kind)));
@@ -63,11 +64,19 @@ fn show_plan(inspection: &Inspection, out: &mut Output<'_>) -> Outcome<()> {
     }
     out.heading("plan")?;
     let rows = inspection.plan.iter().enumerate().map(|(at, step)| {
-        [(at + 1).to_string(), step.tool.clone(), step.guards.to_string(), step.arguments.to_string()]
+        let approval = if step.approval { ", asks" } else { "" };
+        let effect = format!("{}{approval}", step.effect);
+        [(at + 1).to_string(), step.tool.clone(), effect, step.guards.to_string(), step.arguments.to_string()]
     });
-    out.table(["#", "TOOL", "GUARDS", "ARGUMENTS"], rows.collect())?;
+    out.table(["#", "TOOL", "EFFECT", "GUARDS", "ARGUMENTS"], rows.collect())?;
     for (at, step) in inspection.plan.iter().enumerate().filter(|(_, step)| !step.open.is_empty()) {
         out.line(text::line(&format!("step {} takes anew from earlier results: {}", at + 1, step.open.join(", "))))?;
+    }
+    if let Some(stops) = &inspection.stops {
+        out.line(text::line(&stops.to_string()))?;
+    }
+    if inspection.plan.iter().any(|step| step.approval) {
+        out.note("a program without an approver plans this task instead");
     }
     Ok(())
 }

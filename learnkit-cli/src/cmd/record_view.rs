@@ -162,13 +162,12 @@ fn show_template(template: &Template, out: &mut Output<'_>) -> Outcome<()> {
 }
 
 fn step_row(number: usize, step: &Step) -> [String; 4] {
-    let effect = serde_json::to_value(step.effect).unwrap_or_default();
     let approval = if step.requires_approval { ", needs approval" } else { "" };
     let side_by_side = step.group.map_or_else(String::new, |group| format!(" (group {group})"));
     [
         format!("{number}{side_by_side}"),
         step.tool.clone(),
-        format!("{}{approval}", said(&effect)),
+        format!("{}{approval}", step.effect),
         step.arguments.to_string(),
     ]
 }

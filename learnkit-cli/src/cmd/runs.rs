@@ -1,9 +1,11 @@
 //! `runs`: finished runs, every decision of one, and what turned out later.
 
+use std::fmt::Write as _;
+
 use learnkit::backend::RunFilter;
 use learnkit::engine::RunRetention;
 use learnkit::record::AgentName;
-use learnkit::run::{CallStatus, Gate, StoredCall, StoredRun};
+use learnkit::run::{CallStatus, Gate, ReplayNote, StoredCall, StoredRun};
 use serde_json::{Value, json};
 
 use super::{CANDIDATE_HEADER, EXISTING, candidate_rows, forget, note_skipped, report, retention};
@@ -72,7 +74,7 @@ async fn list(limit: usize, agent: Option<AgentName>, context: &mut Context<'_>)
 fn summary(run: &StoredRun) -> Value {
     json!({
         "id": run.id, "agent": run.agent, "scope": run.scope, "text": run.text, "mode": run.mode,
-        "reason": run.reason, "replayed": run.replayed, "planning_calls": run.planning_calls,
+        "reason": run.reason, "replayed": run.replayed, "replay": run.replay, "planning_calls": run.planning_calls,
         "tool_calls": run.calls.iter().filter(|call| call.parent.is_none()).count(),
         "gate": run.gate, "reports": run.reports, "started": run.started, "finished": run.finished,
     })
@@ -130,6 +132,7 @@ fn head(run: &StoredRun) -> Vec<(&'static str, String)> {
         ("synthesis calls", run.synthesis_calls.to_string()),
         ("gate", format!("{} of 5: {}", score(&run.gate), run.gate.reason)),
     ];
+    head.extend(run.replay.as_ref().map(|replay| ("replay", replay_words(replay))));
     head.extend(run.trust.map(|trust| ("trust", trust.to_string())));
     head.extend(run.world_check.map(|check| ("world check", check.to_string())));
     head.extend((!used.is_empty()).then_some(("used", used)));
@@ -137,6 +140,20 @@ fn head(run: &StoredRun) -> Vec<(&'static str, String)> {
     head.push(("started", run.started.to_string()));
     head.push(("finished", run.finished.to_string()));
     head
+}
+
+/// What a replay did, and what a stopped one cost.
+fn replay_words(replay: &ReplayNote) -> String {
+    let ReplayNote { record, planned, made, duration_ms, in_vain, stopped } = replay;
+    let mut words = format!("{made} of {planned} calls of {record} in {duration_ms} ms");
+    if !in_vain.is_empty() {
+        let _ = write!(words, ", {} in vain", in_vain.len());
+    }
+    if let Some(stopped) = stopped {
+        let _ =
+            write!(words, "; stopped at step {} ({}): {}", stopped.step + 1, stopped.cause.as_str(), stopped.reason);
+    }
+    words
 }
 
 fn call_rows(calls: &[StoredCall]) -> Vec<[String; 5]> {

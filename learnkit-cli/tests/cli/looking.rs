@@ -46,6 +46,25 @@ fn an_environment_is_part_of_the_task_wherever_one_is_named() {
 }
 
 #[test]
+fn inspect_says_what_each_step_may_do_and_what_would_be_asked() {
+    let mut shell = Shell::taught();
+    let args = ["inspect", "Email the weekly report", MAILER[0], MAILER[1]];
+    let object = shell.json(&args);
+    assert_eq!(object["replay_policy"], "all");
+    assert!(
+        object["plan"].as_array().unwrap().iter().all(|line| line["effect"] == "unknown" && line["approval"] == false)
+    );
+    shell.variables = vec![("LEARNKIT_REPLAY_POLICY", "ask".to_owned())];
+    shell.run(&args).matches("inspect_ask");
+    assert!(shell.json(&args)["plan"].as_array().unwrap().iter().all(|line| line["approval"] == true));
+    shell.variables = vec![("LEARNKIT_REPLAY_POLICY", "read_only".to_owned())];
+    let object = shell.json(&args);
+    assert_eq!(object["mode"], "guide");
+    let reason = object["reason"].as_str().unwrap();
+    assert!(reason.contains("is not stated to only read, and `replay_policy` is `read_only`"), "{reason}");
+}
+
+#[test]
 fn inspect_wraps_its_tables_at_the_width_of_a_terminal() {
     let mut shell = Shell::taught();
     shell.terminal = Terminal { stdout: true, stderr: true, width: Some(72) };

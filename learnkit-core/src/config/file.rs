@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::{BackendUri, ReplayTrust, RetrievalBudget, Settings, TemplateReplay, TimeZone};
+use super::{BackendUri, ReplayPolicy, ReplayTrust, RetrievalBudget, Settings, TemplateReplay, TimeZone};
 use crate::lifecycle::MaintenancePlan;
 use crate::record::{AgentName, Owner, Scope, Tenant};
 use crate::{Error, Result};
@@ -47,6 +47,8 @@ pub struct Config {
     pub distiller_model: Option<String>,
     /// Which trust a record needs to replay.
     pub replay_trust: Option<ReplayTrust>,
+    /// What a replay may do on its own: `all`, `read_only` or `ask`.
+    pub replay_policy: Option<ReplayPolicy>,
     /// Whether confirmed templates replay: `off`, or `confirmed:` and how many distinct texts it takes.
     pub template_replay: Option<TemplateReplay>,
     /// A gate score from here on passes, 0 to 5.
@@ -57,6 +59,8 @@ pub struct Config {
     pub memory_deadline_ms: Option<u64>,
     /// The longest that a verifier or a precheck may take, in milliseconds.
     pub hook_deadline_ms: Option<u64>,
+    /// The longest that a replay waits for one approval, in milliseconds.
+    pub approval_deadline_ms: Option<u64>,
     /// The share of runs that skip memory, 0 to 1.
     pub holdout_rate: Option<f64>,
     /// The time zone in which a task means "today".
@@ -98,6 +102,7 @@ impl Config {
         Settings {
             quality_threshold: self.quality_threshold.unwrap_or(default.quality_threshold),
             replay_trust: self.replay_trust.unwrap_or(default.replay_trust),
+            replay_policy: self.replay_policy.unwrap_or(default.replay_policy),
             template_replay: self.template_replay.unwrap_or(default.template_replay),
             budget: RetrievalBudget {
                 records: self.budget.records.unwrap_or(default.budget.records),
@@ -106,6 +111,7 @@ impl Config {
             stored_result_bytes: self.stored_result_bytes.unwrap_or(default.stored_result_bytes),
             memory_deadline: self.memory_deadline_ms.map_or(default.memory_deadline, Duration::from_millis),
             hook_deadline: self.hook_deadline_ms.map_or(default.hook_deadline, Duration::from_millis),
+            approval_deadline: self.approval_deadline_ms.map_or(default.approval_deadline, Duration::from_millis),
             holdout_rate: self.holdout_rate.unwrap_or(default.holdout_rate),
             time_zone: self.time_zone.clone().unwrap_or(default.time_zone),
         }

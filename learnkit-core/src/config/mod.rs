@@ -3,6 +3,7 @@
 mod file;
 mod layers;
 mod load;
+mod replay_policy;
 mod setting;
 mod template_replay;
 mod uri;
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 pub use file::{BudgetConfig, Config, MaintainConfig, Switch};
 pub use layers::{CONFIG_FILE, CONFIG_VARIABLE, ConfigFile, DEFAULT_BACKEND, Layer, Layers};
+pub use replay_policy::ReplayPolicy;
 pub use setting::Setting;
 pub use template_replay::TemplateReplay;
 pub use uri::BackendUri;
@@ -87,6 +89,8 @@ pub struct Settings {
     pub quality_threshold: f64,
     /// Which trust a record needs to replay.
     pub replay_trust: ReplayTrust,
+    /// What a replay may do on its own.
+    pub replay_policy: ReplayPolicy,
     /// Whether templates that runs confirmed replay for texts that nobody asked before.
     pub template_replay: TemplateReplay,
     /// How much a playbook may take.
@@ -97,6 +101,8 @@ pub struct Settings {
     pub memory_deadline: Duration,
     /// The longest that a verifier or a precheck of the host may take; it may ask another system.
     pub hook_deadline: Duration,
+    /// The longest that a replay waits for one approval; a person may have to be found.
+    pub approval_deadline: Duration,
     /// The share of runs that skip memory, 0 to 1, so that arms can be compared.
     pub holdout_rate: f64,
     /// The time zone in which a task means "today".
@@ -108,11 +114,13 @@ impl Default for Settings {
         Self {
             quality_threshold: QUALITY_THRESHOLD,
             replay_trust: ReplayTrust::default(),
+            replay_policy: ReplayPolicy::default(),
             template_replay: TemplateReplay::default(),
             budget: RetrievalBudget::default(),
             stored_result_bytes: STORED_RESULT_BYTES,
             memory_deadline: Duration::from_secs(5),
             hook_deadline: Duration::from_secs(30),
+            approval_deadline: Duration::from_mins(10),
             holdout_rate: 0.0,
             time_zone: TimeZone::default(),
         }
@@ -138,6 +146,9 @@ impl Settings {
         }
         if self.hook_deadline.is_zero() {
             return wrong("`hook_deadline` must be longer than 0");
+        }
+        if self.approval_deadline.is_zero() {
+            return wrong("`approval_deadline` must be longer than 0");
         }
         Ok(())
     }

@@ -84,11 +84,13 @@ settings! {
     classifier_model => "classifier_model", "LEARNKIT_CLASSIFIER_MODEL", "";
     distiller_model => "distiller_model", "LEARNKIT_DISTILLER_MODEL", "";
     replay_trust => "replay_trust", "LEARNKIT_REPLAY_TRUST", "";
+    replay_policy => "replay_policy", "LEARNKIT_REPLAY_POLICY", "";
     template_replay => "template_replay", "LEARNKIT_TEMPLATE_REPLAY", "";
     quality_threshold => "quality_threshold", "LEARNKIT_QUALITY_THRESHOLD", "";
     stored_result_bytes => "stored_result_bytes", "LEARNKIT_STORED_RESULT_BYTES", "";
     memory_deadline_ms => "memory_deadline_ms", "LEARNKIT_MEMORY_DEADLINE_MS", "";
     hook_deadline_ms => "hook_deadline_ms", "LEARNKIT_HOOK_DEADLINE_MS", "";
+    approval_deadline_ms => "approval_deadline_ms", "LEARNKIT_APPROVAL_DEADLINE_MS", "";
     holdout_rate => "holdout_rate", "LEARNKIT_HOLDOUT_RATE", "";
     time_zone => "time_zone", "LEARNKIT_TIME_ZONE", "";
     budget.records => "budget.records", "LEARNKIT_BUDGET_RECORDS", "";

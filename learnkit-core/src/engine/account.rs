@@ -2,7 +2,9 @@
 
 use super::LearnKit;
 use super::learn::{Ended, Outcome};
-use crate::run::{AnswerSource, Gate, GateSource, Mode, StoredRun, prefix, short_reason};
+use crate::record::Record;
+use crate::replay::Replay;
+use crate::run::{AnswerSource, Gate, GateSource, Mode, ReplayNote, StoredRun, ToolCall, prefix, short_reason};
 use crate::secret::mask_text;
 
 /// The answer of a run and where it came from.
@@ -39,6 +41,7 @@ pub(super) fn stored_run(kit: &LearnKit, ended: &Ended, outcome: &Outcome, answe
         mode: if unfinished { Mode::Guide } else { state.mode },
         reason: if unfinished { "the plan of the replay was not carried out".to_owned() } else { state.reason.clone() },
         replayed,
+        replay: state.replay.as_ref().map(|(record, replay)| Box::new(replay_note(ended, record, replay))),
         planning_calls: state.planning_calls,
         synthesis_calls: state.synthesis_calls,
         calls: Vec::new(),
@@ -65,6 +68,29 @@ pub(super) fn is_replayed(ended: &Ended) -> bool {
     let Some((_, replay)) = &state.replay else { return false };
     let complete = replay.stopped().is_none() && replay.is_complete();
     complete && state.planning_calls.unwrap_or(0) == 0
+}
+
+/// What a replay did, and what of it was for nothing.
+fn replay_note(ended: &Ended, record: &Record, replay: &Replay) -> ReplayNote {
+    let own = || replay.made().iter().filter_map(|place| Some((*place, ended.calls.get(*place)?)));
+    // What was made after the stop, by whoever plans now.
+    let after = ended.calls.get(ended.state.seen()..).unwrap_or_default();
+    let is_in_vain = |call: &ToolCall| {
+        let again = |later: &&ToolCall| later.tool == call.tool && later.arguments.same_as(&call.arguments);
+        !call.status.is_ok() || after.iter().filter(|later| later.parent.is_none()).any(|later| again(&later))
+    };
+    ReplayNote {
+        record: record.id.clone(),
+        planned: count(replay.planned_count()),
+        made: count(own().count()),
+        duration_ms: own().map(|(_, call)| call.duration_ms).sum(),
+        in_vain: own().filter(|(_, call)| is_in_vain(call)).map(|(place, _)| place).collect(),
+        stopped: replay.stopped().cloned(),
+    }
+}
+
+fn count(calls: usize) -> u32 {
+    u32::try_from(calls).unwrap_or(u32::MAX)
 }
 
 fn gate(ended: &Ended, outcome: &Outcome, answer: Option<&str>) -> Gate {

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
+use std::time::Duration;
 
 use futures_util::FutureExt as _;
 
@@ -9,9 +10,9 @@ use super::LearnKit;
 use super::account::is_replayed;
 use super::learn::{Ended, Outcome};
 use crate::error::BoxError;
-use crate::hook::{FinishedRun, PlannedReplay, PrecheckAnswer};
+use crate::hook::{Approval, ApprovalRequest, FinishedRun, PlannedReplay, PrecheckAnswer};
 use crate::procedure::{Procedure, Today};
-use crate::replay::plan_of;
+use crate::replay::{Permit, plan_of};
 use crate::run::short_reason;
 use crate::{Result, Task};
 
@@ -23,7 +24,38 @@ pub(super) enum Declined {
     Broken(String),
 }
 
+/// Why a call was not approved.
+pub(super) enum Unapproved {
+    /// The approver said so.
+    Denied(String),
+    /// There is no word of it that counts.
+    Unanswered(String),
+}
+
 impl LearnKit {
+    /// What a replay may do on its own, and whether there is somebody to ask.
+    pub(super) fn permit(&self) -> Permit {
+        Permit { policy: self.inner.settings.replay_policy, has_approver: self.inner.approver.is_some() }
+    }
+
+    /// Asks for an approval of one call.
+    pub(super) async fn ask_approver(&self, request: &ApprovalRequest<'_>) -> Result<(), Unapproved> {
+        let Some(approver) = &self.inner.approver else {
+            return Err(Unapproved::Unanswered("there is nobody to ask".to_owned()));
+        };
+        let deadline = self.inner.settings.approval_deadline;
+        match self.asked("approver", deadline, approver.approve(request)).await {
+            Ok(Approval::Granted(digest)) if digest == request.digest() => Ok(()),
+            Ok(Approval::Granted(_)) => {
+                Err(Unapproved::Unanswered("the approver granted another call than this one".to_owned()))
+            }
+            Ok(Approval::Denied(reason)) => {
+                Err(Unapproved::Denied(format!("the approver denied it: {}", short_reason(&reason))))
+            }
+            Err(reason) => Err(Unapproved::Unanswered(reason)),
+        }
+    }
+
     /// Whether there is a precheck to ask.
     pub(super) fn has_precheck(&self) -> bool {
         self.inner.precheck.is_some()
@@ -33,7 +65,8 @@ impl LearnKit {
     pub(super) async fn ask_precheck(&self, task: &Task, procedure: &Procedure, today: &Today) -> Result<(), Declined> {
         let Some(precheck) = &self.inner.precheck else { return Ok(()) };
         let calls = plan_of(procedure, task.parameters(), today);
-        match self.asked("precheck", precheck.check(&PlannedReplay { task, calls: &calls })).await {
+        let deadline = self.inner.settings.hook_deadline;
+        match self.asked("precheck", deadline, precheck.check(&PlannedReplay { task, calls: &calls })).await {
             Ok(PrecheckAnswer::Pass) => Ok(()),
             Ok(PrecheckAnswer::Refuse(reason)) => {
                 Err(Declined::Refused(format!("the precheck refused: {}", short_reason(&reason))))
@@ -52,7 +85,7 @@ impl LearnKit {
         let own = ended.state.answer.as_ref().map(|(text, _)| text.as_str());
         let answer = outcome.answer.as_deref().or(own);
         let run = FinishedRun { task: &ended.task, calls: &ended.calls, answer, replayed: is_replayed(ended) };
-        let verdict = self.asked("verifier", verifier.verify(&run)).await;
+        let verdict = self.asked("verifier", self.inner.settings.hook_deadline, verifier.verify(&run)).await;
         ended.is_verifier_asked = true;
         match verdict {
             Ok(verdict) => ended.verified = verdict,
@@ -61,8 +94,12 @@ impl LearnKit {
     }
 
     /// The answer of a hook, or in words why there is none.
-    async fn asked<T>(&self, hook: &str, work: impl Future<Output = Result<T, BoxError>> + Send) -> Result<T, String> {
-        let deadline = self.inner.settings.hook_deadline;
+    async fn asked<T>(
+        &self,
+        hook: &str,
+        deadline: Duration,
+        work: impl Future<Output = Result<T, BoxError>> + Send,
+    ) -> Result<T, String> {
         match tokio::time::timeout(deadline, AssertUnwindSafe(work).catch_unwind()).await {
             Ok(Ok(Ok(answer))) => Ok(answer),
             Ok(Ok(Err(error))) => Err(format!("the {hook} failed: {}", short_reason(&error.to_string()))),

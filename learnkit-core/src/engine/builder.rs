@@ -8,10 +8,10 @@ use crate::backend::Store;
 use crate::classify::{Classifier, HeuristicClassifier};
 use crate::clock::{Clock, SystemClock};
 use crate::config::{
-    BackendUri, Config, DEFAULT_BACKEND, ReplayTrust, RetrievalBudget, Settings, TemplateReplay, TimeZone,
+    BackendUri, Config, DEFAULT_BACKEND, ReplayPolicy, ReplayTrust, RetrievalBudget, Settings, TemplateReplay, TimeZone,
 };
 use crate::embed::Embedder;
-use crate::hook::{Precheck, Verifier};
+use crate::hook::{Approver, Precheck, Verifier};
 use crate::record::{AgentName, Owner, Reader, Scope, Tenant};
 use crate::registry::{OpenMode, open_store};
 use crate::retrieve::{HybridRetriever, LexicalRetriever, Retriever};
@@ -31,6 +31,7 @@ pub struct Builder {
     agent: Option<AgentName>,
     settings: Option<Settings>,
     replay_trust: Option<ReplayTrust>,
+    replay_policy: Option<ReplayPolicy>,
     template_replay: Option<TemplateReplay>,
     budget: Option<RetrievalBudget>,
     time_zone: Option<TimeZone>,
@@ -40,6 +41,7 @@ pub struct Builder {
     embedder: Option<Arc<dyn Embedder>>,
     verifier: Option<Arc<dyn Verifier>>,
     precheck: Option<Arc<dyn Precheck>>,
+    approver: Option<Arc<dyn Approver>>,
 }
 
 impl Builder {
@@ -106,7 +108,7 @@ impl Builder {
 
     /// Every setting at once, over those of [`Self::config`].
     pub fn settings(mut self, settings: Settings) -> Self {
-        (self.replay_trust, self.template_replay) = (None, None);
+        (self.replay_trust, self.replay_policy, self.template_replay) = (None, None, None);
         (self.budget, self.time_zone) = (None, None);
         self.settings = Some(settings);
         self
@@ -115,6 +117,13 @@ impl Builder {
     /// Which trust a record needs to replay.
     pub fn replay_trust(mut self, trust: ReplayTrust) -> Self {
         self.replay_trust = Some(trust);
+        self
+    }
+
+    /// What a replay may do on its own; the default is [`ReplayPolicy::All`]. Two memories over one
+    /// [`store`](Self::store) may have different ones, for runs with and without somebody who watches.
+    pub fn replay_policy(mut self, policy: ReplayPolicy) -> Self {
+        self.replay_policy = Some(policy);
         self
     }
 
@@ -174,6 +183,12 @@ impl Builder {
         self
     }
 
+    /// Who approves calls of a replay; without one, nothing that needs an approval replays.
+    pub fn approver(mut self, approver: Arc<dyn Approver>) -> Self {
+        self.approver = Some(approver);
+        self
+    }
+
     /// Opens the store and builds.
     ///
     /// # Errors
@@ -203,6 +218,7 @@ impl Builder {
                 clock: self.clock.unwrap_or_else(|| Arc::new(SystemClock)),
                 verifier: self.verifier,
                 precheck: self.precheck,
+                approver: self.approver,
                 settings,
                 tenant: self.tenant.or(self.config.tenant).unwrap_or_default(),
                 reader: Reader {
@@ -220,6 +236,7 @@ impl Builder {
         let base = self.settings.clone().unwrap_or_else(|| self.config.settings());
         Settings {
             replay_trust: self.replay_trust.unwrap_or(base.replay_trust),
+            replay_policy: self.replay_policy.unwrap_or(base.replay_policy),
             template_replay: self.template_replay.unwrap_or(base.template_replay),
             budget: self.budget.unwrap_or(base.budget),
             time_zone: self.time_zone.clone().unwrap_or(base.time_zone),

@@ -281,6 +281,7 @@ impl LearnKit {
         }
         procedure.fits_zone(&self.inner.settings.time_zone)?;
         preflight(procedure, *tools, task, asked.today).map_or(Ok(()), Err)?;
+        self.permit().refusal(procedure, *tools).map_or(Ok(()), Err)?;
         let world_check = WorldCheck::of(procedure, task);
         // Where there is a precheck, its pass is the check.
         if !self.has_precheck() {

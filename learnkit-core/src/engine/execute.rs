@@ -9,8 +9,8 @@ use super::session::Session;
 use crate::error::BoxError;
 use crate::hash::Fingerprint;
 use crate::replay::PlannedCall;
-use crate::run::{CallDraft, ToolOutput};
-use crate::tool::{ToolContext, ToolManifest, ToolSet};
+use crate::run::{CallDraft, ToolOutput, ToolTracker};
+use crate::tool::{Tool, ToolContext, ToolManifest, ToolSet};
 
 /// Makes the calls that memory planned.
 pub(super) async fn execute_planned(
@@ -48,15 +48,24 @@ async fn execute_one(session: &Session, tools: &ToolSet, draft: CallDraft, earli
     if session.done_before(draft.tool(), draft.arguments()).is_some() {
         return;
     }
-    let arguments = draft.arguments().clone();
+    if let Some(reason) = session.denied(draft.tool(), draft.arguments()) {
+        session.tracker().begin(draft).fail(reason);
+        return;
+    }
     let context = ToolContext { idempotency_key: idempotency_key(session, &draft, earlier) };
+    make(session.tracker(), tool.as_ref(), draft, &context).await;
+}
+
+/// Makes one call and records it. A panic counts as an error.
+pub(super) async fn make(tracker: &ToolTracker, tool: &dyn Tool, draft: CallDraft, context: &ToolContext) {
+    let arguments = draft.arguments().clone();
     let work = async {
-        let call = AssertUnwindSafe(tool.call(&arguments, &context)).catch_unwind();
+        let call = AssertUnwindSafe(tool.call(&arguments, context)).catch_unwind();
         call.await.unwrap_or_else(|_| Err(BoxError::from("the tool panicked")))
     };
     // The tracker holds the outcome, so the returned value has nothing to add.
     let recorded: Result<ToolOutput, BoxError> =
-        session.tracker().call_judged(draft, work, |output| tool.success_when(output)).await;
+        tracker.call_judged(draft, work, |output| tool.success_when(output)).await;
     drop(recorded);
 }
 

@@ -1,18 +1,19 @@
 //! `inspect`: what memory would do for a task, without changing anything.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use super::LearnKit;
+use super::choose::Choice;
+use super::dry_run::{Foreseen, foreseen_at_rest};
 use crate::backend::AgentFilter;
+use crate::config::ReplayPolicy;
 use crate::lifecycle::WorldCheck;
-use crate::procedure::{Procedure, Today};
 use crate::record::{AgentName, DomainVector, RecordId, RunId, Trust};
-use crate::replay::plan_of;
+use crate::replay::Divergence;
 use crate::retrieve::Playbook;
 use crate::run::{Arguments, CandidateNote, Mode};
 use crate::task::TaskKey;
+use crate::tool::{EffectClass, ToolManifest};
 use crate::{Result, Task};
 
 /// So many near records of other agents are named.
@@ -44,8 +45,13 @@ pub struct Inspection {
     /// What would speak for the world before its first effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub world_check: Option<WorldCheck>,
+    /// What a replay may do on its own.
+    pub replay_policy: ReplayPolicy,
     /// The calls that a replay would make; empty in a planned run.
     pub plan: Vec<PlanLine>,
+    /// Where the replay is sure to stop after these calls, and why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stops: Option<Divergence>,
     /// Every record that was considered.
     pub candidates: Vec<CandidateNote>,
     /// The block that a planner would get.
@@ -64,6 +70,12 @@ pub struct PlanLine {
     pub tool: String,
     /// The arguments as they would be sent.
     pub arguments: Arguments,
+    /// What the call may do to the world.
+    pub effect: EffectClass,
+    /// Whether an approval would be asked for.
+    pub approval: bool,
+    /// Whether a dry run has made it.
+    pub is_made: bool,
     /// Arguments, as JSON pointers, that an earlier result gives anew; what stands there was recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<String>,
@@ -94,23 +106,37 @@ impl LearnKit {
     /// `InvalidInput` for a blank task.
     pub async fn inspect(&self, task: impl Into<Task> + Send) -> Result<Inspection> {
         let task = task.into();
+        let choice = self.choice_of(&task, &RunId::fresh(), None).await?;
+        let foreseen = foreseen_at_rest(&choice, self.permit());
+        Ok(self.inspection(&task, choice, foreseen).await)
+    }
+
+    /// How a run would start.
+    ///
+    /// # Errors
+    /// `InvalidInput` for a blank task.
+    pub(super) async fn choice_of(&self, task: &Task, run: &RunId, tools: Option<&ToolManifest>) -> Result<Choice> {
         if task.is_blank() {
             return Err(crate::Error::invalid("the task is blank; write what the agent is asked to do"));
         }
-        let choice = self.choose(&task, &RunId::fresh(), None).await;
+        Ok(self.choose(task, run, tools).await)
+    }
+
+    /// Everything that is known of a choice, with what its replay would do.
+    pub(super) async fn inspection(&self, task: &Task, choice: Choice, foreseen: Foreseen) -> Inspection {
         let mut warnings = choice.warnings;
         let mut guidance = choice.guidance;
         if choice.mode == Mode::Replay {
-            match self.guidance(&task).await {
+            match self.guidance(task).await {
                 Ok(found) => guidance = found,
                 Err(error) => warnings.push(format!("memory could not be searched: {}", error.chain())),
             }
         }
         let classification = match guidance.classification {
             Some(classification) => classification,
-            None => self.classify(&task).await,
+            None => self.classify(task).await,
         };
-        let request = self.retrieval(&task, &classification, AgentFilter::Except(self.agent.clone()));
+        let request = self.retrieval(task, &classification, AgentFilter::Except(self.agent.clone()));
         let near = self.within("search", self.inner.store.records.search(&request.search(NEAR_RECORDS))).await;
         let near = near.unwrap_or_default().into_iter().map(|scored| NearRecord {
             id: scored.item.id.clone(),
@@ -118,10 +144,9 @@ impl LearnKit {
             headline: scored.item.headline(),
             score: scored.score,
         });
-        let procedure = choice.record.as_ref().and_then(|record| record.procedure());
-        Ok(Inspection {
+        Inspection {
             canonical: task.canonical(),
-            key: self.key(&task),
+            key: self.key(task),
             mode: choice.mode,
             reason: choice.reason,
             task_type: classification.task_type,
@@ -129,24 +154,13 @@ impl LearnKit {
             record: choice.record.as_ref().map(|record| record.id.clone()),
             trust: choice.record.as_ref().map(|record| record.trust),
             world_check: choice.world_check,
-            plan: procedure
-                .map(|procedure| plan_lines(procedure, &choice.parameters, &choice.today))
-                .unwrap_or_default(),
+            replay_policy: self.inner.settings.replay_policy,
+            plan: foreseen.plan,
+            stops: foreseen.stops,
             candidates: choice.candidates,
             playbook: guidance.playbook,
             near: near.collect(),
             warnings,
-        })
+        }
     }
-}
-
-fn plan_lines(procedure: &Procedure, parameters: &BTreeMap<String, String>, today: &Today) -> Vec<PlanLine> {
-    let plan = plan_of(procedure, parameters, today);
-    let lines = plan.into_iter().zip(&procedure.steps).map(|(call, step)| PlanLine {
-        tool: call.tool,
-        arguments: call.arguments,
-        open: call.open,
-        guards: step.guards.len(),
-    });
-    lines.collect()
 }

@@ -18,7 +18,8 @@ use crate::procedure::{Distilled, Procedure, Source, Today, distil_read};
 use crate::record::{
     AgentName, Confidence, Content, Failure, Origin, Provenance, Record, RecordId, RunId, Skill, TaskLink, Trace, Trust,
 };
-use crate::run::{AnswerSource, Gate, GateSource, Reading, StoredRun, ToolCall, Verdict};
+use crate::replay::StopCause;
+use crate::run::{AnswerSource, GateSource, Reading, StoredRun, ToolCall, Verdict};
 use crate::run::{is_outage, short_reason};
 use crate::secret::Secrets;
 use crate::{BoxError, Error, Result, Task};
@@ -254,15 +255,19 @@ impl<'a> Lesson<'a> {
         }
         let id = record.id.clone();
         if let Some(divergence) = replay.stopped() {
+            // A host that declines a call says nothing about the procedure; the next run asks again.
+            if divergence.cause == StopCause::Declined {
+                return;
+            }
             let tool = replay.procedure().steps.get(divergence.step).map(|step| step.tool.as_str());
             let failed = self.ended.calls.iter().rfind(|call| Some(call.tool.as_str()) == tool && !call.status.is_ok());
-            if divergence.at_fault && failed.is_some_and(ToolCall::is_outage) {
+            if divergence.is_at_fault() && failed.is_some_and(ToolCall::is_outage) {
                 self.run
                     .warnings
                     .push(format!("{divergence}; the environment failed, so that it is not held against it"));
                 return;
             }
-            let event = Event::ReplayStopped { reason: divergence.to_string(), at_fault: divergence.at_fault };
+            let event = Event::ReplayStopped { reason: divergence.to_string(), at_fault: divergence.is_at_fault() };
             self.events.push((id, event));
             return;
         }

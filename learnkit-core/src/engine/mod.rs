@@ -5,11 +5,13 @@
 
 mod account;
 mod agent_learn;
+mod approve;
 mod ask;
 mod builder;
 mod changes;
 mod choose;
 mod drift;
+mod dry_run;
 mod execute;
 mod golden;
 mod inspect;
@@ -59,7 +61,7 @@ use crate::backend::{ExactQuery, Store};
 use crate::classify::Classifier;
 use crate::clock::Clock;
 use crate::config::Settings;
-use crate::hook::{Precheck, Verifier};
+use crate::hook::{Approver, Precheck, Verifier};
 use crate::record::{AgentName, Reader, RunId, TaskLink, Tenant};
 use crate::retrieve::Retriever;
 use crate::task::{Identity, TaskKey};
@@ -83,6 +85,7 @@ struct Inner {
     clock: Arc<dyn Clock>,
     verifier: Option<Arc<dyn Verifier>>,
     precheck: Option<Arc<dyn Precheck>>,
+    approver: Option<Arc<dyn Approver>>,
     settings: Settings,
     tenant: Tenant,
     reader: Reader,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::lifecycle::WorldCheck;
 use crate::record::{RunId, Trust};
-use crate::run::{AnswerSource, Gate, LearnedNote, Mode, StoredRun};
+use crate::run::{AnswerSource, Gate, LearnedNote, Mode, ReplayNote, StoredRun};
 
 /// The result of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -14,6 +14,9 @@ pub struct RunReport {
     pub run_id: RunId,
     /// Whether a whole procedure was replayed without planning.
     pub replayed: bool,
+    /// What a replay did, also one that stopped; absent where none was begun.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<Box<ReplayNote>>,
     /// Planning calls; absent where nobody counts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planning_calls: Option<u32>,
@@ -52,6 +55,7 @@ impl RunReport {
         Self {
             run_id: run.id.clone(),
             replayed: run.replayed,
+            replay: run.replay.clone(),
             planning_calls: run.planning_calls,
             synthesis_calls: run.synthesis_calls,
             tool_calls: u32::try_from(outer).unwrap_or(u32::MAX),

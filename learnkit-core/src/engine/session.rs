@@ -6,13 +6,14 @@ use std::sync::{Arc, Mutex};
 
 use jiff::Timestamp;
 
+use super::approve::{Approvals, Clearance, ToApprove};
 use super::choose::{Choice, Guidance};
 use super::learn::{Ended, Fate, Outcome, learn};
 use super::seen_tools::SeenTools;
 use super::{LearnKit, RunReport, lock};
 use crate::lifecycle::WorldCheck;
 use crate::record::{Record, RunId};
-use crate::replay::{Divergence, Next, PlannedCall, Replay, render_done};
+use crate::replay::{Divergence, Next, Permit, PlannedCall, Replay, render_done};
 use crate::retrieve::compose;
 use crate::run::{
     AnswerSource, Arguments, CallDraft, CandidateNote, DecisionNote, Mode, ToolCall, ToolOutput, ToolTracker,
@@ -32,7 +33,7 @@ pub struct View<'a> {
 /// What to do next.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Decision {
-    /// Make these calls as they are; several may run side by side.
+    /// Make these calls as they are, once each; several may run side by side. What needs an approval has one.
     Replay(Vec<PlannedCall>),
     /// The run is complete with this answer.
     Answer {
@@ -70,12 +71,14 @@ pub struct SessionOptions {
 /// with the next `finish` or report of this memory, or at `shutdown`.
 #[derive(Debug)]
 pub struct Session {
-    kit: LearnKit,
+    pub(super) kit: LearnKit,
     task: Task,
     run_id: RunId,
     tracker: ToolTracker,
     started: Timestamp,
-    state: Mutex<State>,
+    pub(super) state: Mutex<State>,
+    /// Held while an approval is asked for, so that no call is asked about twice.
+    pub(super) asking: tokio::sync::Mutex<()>,
     finishing: tokio::sync::Mutex<Finishing>,
 }
 
@@ -96,6 +99,9 @@ pub(super) struct State {
     pub(super) replay: Option<(Record, Replay)>,
     /// What spoke for the world before the replay began.
     pub(super) world_check: Option<WorldCheck>,
+    /// What the host lets a replay do.
+    pub(super) permit: Permit,
+    pub(super) approvals: Approvals,
     /// The other stored procedures of this exact task; absent where nobody has looked.
     pub(super) siblings: Option<Vec<Record>>,
     /// How many calls of the tracker the replay has looked at.
@@ -137,6 +143,7 @@ impl LearnKit {
             tracker: ToolTracker::new(Arc::clone(&self.inner.clock)),
             started: self.now(),
             state: Mutex::new(State::fresh()),
+            asking: tokio::sync::Mutex::default(),
             finishing: tokio::sync::Mutex::default(),
         })
     }
@@ -169,7 +176,7 @@ impl Session {
     }
 
     /// The whole plan of a replay under way; empty otherwise. Use [`Self::decide`] to take its steps:
-    /// it checks each against the results so far.
+    /// it checks each against the results so far, and asks for approvals.
     pub fn plan_steps(&self) -> Vec<PlannedCall> {
         let state = self.caught_up();
         match (&state.replay, state.phase) {
@@ -239,23 +246,28 @@ impl Session {
         state.phase = Phase::Answered;
     }
 
-    /// Decides what comes next, given everything observed so far.
+    /// Decides what comes next, given everything observed so far. A step that needs an approval is asked about
+    /// here, which may take a person minutes; a dropped future forgets the question, and the next call asks again.
     ///
     /// Never fails: memory that cannot be read gives a cold run and a warning.
     pub async fn decide(&self, view: &View<'_>) -> Decision {
         if lock(&self.state).phase == Phase::Fresh {
             let choice = self.kit.choose(&self.task, &self.run_id, view.tools).await;
-            lock(&self.state).start(choice);
+            lock(&self.state).start(choice, self.kit.permit());
         }
-        let step = {
-            let mut state = self.caught_up();
-            state.see(view, &self.tracker);
-            state.step(view, &self.tracker)
-        };
-        match step {
-            Step::Decided(decision) => decision,
-            Step::HandOver => self.hand_over().await,
-            Step::Forward => self.forward(),
+        loop {
+            let step = {
+                let mut state = self.caught_up();
+                state.see(view, &self.tracker);
+                state.step(view, &self.tracker)
+            };
+            match step {
+                Step::Decided(decision) => return decision,
+                Step::HandOver => return self.hand_over().await,
+                Step::Forward => return self.forward(),
+                // The answer is weighed with what has happened meanwhile.
+                Step::Ask(call) => Box::pin(self.ask_approval(&call)).await,
+            }
         }
     }
 
@@ -357,6 +369,7 @@ impl Drop for Session {
 
 enum Step {
     Decided(Decision),
+    Ask(Box<ToApprove>),
     HandOver,
     Forward,
 }
@@ -369,6 +382,8 @@ impl State {
             reason: "memory was not asked".to_owned(),
             replay: None,
             world_check: None,
+            permit: Permit::default(),
+            approvals: Approvals::default(),
             siblings: None,
             seen: 0,
             given_back: BTreeSet::new(),
@@ -390,7 +405,13 @@ impl State {
         state
     }
 
-    fn start(&mut self, choice: Choice) {
+    /// How many calls of the run the replay has looked at.
+    pub(super) fn seen(&self) -> usize {
+        self.seen
+    }
+
+    fn start(&mut self, choice: Choice, permit: Permit) {
+        self.permit = permit;
         self.mode = choice.mode;
         self.reason = choice.reason;
         self.guidance = choice.guidance;
@@ -420,6 +441,7 @@ impl State {
         let settled = tracker.settled_from(self.seen);
         self.seen += settled.len();
         for call in &settled {
+            self.approvals.use_up(replay, self.permit, call);
             replay.observe(call);
         }
         if let Some(divergence) = replay.stopped().cloned() {
@@ -460,6 +482,11 @@ impl State {
         let Some((_, replay)) = self.replay.as_mut() else { return Step::Forward };
         match replay.next() {
             Next::Calls(calls) => {
+                match self.approvals.clearance(replay, self.permit, view.tools, &calls) {
+                    Clearance::Given => {}
+                    Clearance::Asked(call) => return Step::Ask(call),
+                    Clearance::Refused => return self.replay_step(view, tracker),
+                }
                 let tools = calls.iter().map(|call| call.tool.as_str()).collect::<Vec<_>>().join(", ");
                 self.note(tracker.call_count(), "replay", &format!("next proven step: {tools}"));
                 Step::Decided(Decision::Replay(calls))
@@ -492,7 +519,7 @@ impl State {
         Decision::Answer { text, source }
     }
 
-    fn note(&mut self, after_calls: usize, decision: &str, reason: &str) {
+    pub(super) fn note(&mut self, after_calls: usize, decision: &str, reason: &str) {
         let note = DecisionNote {
             after_calls,
             decision: decision.to_owned(),
@@ -505,7 +532,7 @@ impl State {
 
 /// The playbook and, after a hand-over, the calls that are done.
 fn playbook_text(state: &State, done: &[ToolCall]) -> String {
-    let done = render_done(done);
+    let done = render_done(done, state.approvals.declined());
     let block = &state.guidance.playbook.text;
     match (block.is_empty(), done.is_empty()) {
         (_, true) => block.clone(),

@@ -92,6 +92,11 @@ impl Slot {
         parts.flatten()
     }
 
+    /// Whether it reads the result of such a step.
+    fn reads(&self, step: impl Fn(usize) -> bool) -> bool {
+        self.candidates().any(|candidate| step(candidate.step))
+    }
+
     /// Whether it takes the value of a parameter.
     pub(super) fn takes_parameter(&self, name: &str) -> bool {
         self.parts.iter().any(|part| matches!(part, Part::Parameter { name: own } if own == name))
@@ -290,10 +295,26 @@ impl Step {
         parameters: &BTreeMap<String, String>,
         today: &Today,
     ) -> Result<(Arguments, Vec<String>), String> {
-        let (open, given): (Vec<&Slot>, Vec<&Slot>) =
-            self.slots.iter().partition(|slot| slot.candidates().next().is_some());
-        let arguments = self.filled(given.into_iter(), &Sources { results: &Results::default(), parameters, today })?;
-        Ok((arguments, open.iter().map(|slot| slot.argument.clone()).collect()))
+        self.bound_but(&Sources { results: &Results::default(), parameters, today }, |_| true)
+    }
+
+    /// The arguments with every slot filled but those that read the result of an `open` step: these are as they
+    /// were recorded, and listed.
+    ///
+    /// # Errors
+    /// The reason in words why another value cannot be taken.
+    pub(crate) fn bound_but(
+        &self,
+        sources: &Sources<'_>,
+        open: impl Fn(usize) -> bool,
+    ) -> Result<(Arguments, Vec<String>), String> {
+        let given: Vec<&Slot> = self.slots.iter().filter(|slot| !slot.reads(&open)).collect();
+        Ok((self.filled(given.into_iter(), sources)?, self.open_slots(open)))
+    }
+
+    /// The arguments that the result of an `open` step has to give.
+    fn open_slots(&self, open: impl Fn(usize) -> bool) -> Vec<String> {
+        self.slots.iter().filter(|slot| slot.reads(&open)).map(|slot| slot.argument.clone()).collect()
     }
 
     /// Whether every date that it counts from today is the recorded one.

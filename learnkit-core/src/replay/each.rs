@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{Divergence, Replay};
+use super::{Divergence, Replay, StopCause};
 use crate::json::Json;
 use crate::procedure::{Loop, Procedure, elements, list_of};
 
@@ -26,13 +26,13 @@ impl Replay {
                 // One element is taken as any other value, and so is one that was chosen.
                 Ok(elements) if each.count == 1 && elements.len() == 1 => return Ok(Some(next)),
                 _ if each.count == 1 && each.contradicted.is_some() => return Ok(Some(next)),
-                Ok(_) => return Err(self.stop(next, unproven(each), false)),
-                Err(reason) => return Err(self.stop(next, reason, false)),
+                Ok(_) => return Err(self.stop(next, unproven(each), StopCause::Changed)),
+                Err(reason) => return Err(self.stop(next, reason, StopCause::Changed)),
             }
         }
     }
 
-    fn result(&self, step: usize) -> Option<&Json> {
+    pub(super) fn result(&self, step: usize) -> Option<&Json> {
         self.fresh.get(step)?.as_ref().map(|fresh| &*fresh.json)
     }
 
@@ -43,12 +43,12 @@ impl Replay {
             let named = plan.named_by_task(elements, &self.parameters);
             let named = named.map(|element| format!("the list has `{element}`, which the task itself names"));
             if let Some(reason) = named.or_else(|| each.unlike(|step| self.result(step))) {
-                return Err(self.stop(each.first, reason, false));
+                return Err(self.stop(each.first, reason, StopCause::Changed));
             }
         }
         let laid_out = match plan.expanded(each, elements) {
             Ok(laid_out) => laid_out,
-            Err(reason) => return Err(self.stop(each.first, reason, false)),
+            Err(reason) => return Err(self.stop(each.first, reason, StopCause::Changed)),
         };
         let (start, end) = (each.first, (each.first + each.count).min(self.done.len()));
         let last = end.saturating_sub(start).saturating_sub(1);

@@ -5,7 +5,9 @@
 
 mod answer;
 mod each;
+mod foresee;
 mod handover;
+mod permit;
 mod preflight;
 mod rehearse;
 
@@ -13,9 +15,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use answer::{Fresh, recorded_answer};
-pub use handover::render_done;
+pub use handover::{DeclinedCall, render_done};
+pub(crate) use permit::{Leave, Permit, is_read_only};
 pub(crate) use preflight::{blocks, broken_by, preflight};
 pub(crate) use rehearse::Recorded;
+use serde::{Deserialize, Serialize};
 
 use crate::procedure::{Procedure, Said, Sources, Step, Today};
 use crate::run::{Arguments, CallStatus, ToolCall};
@@ -38,14 +42,45 @@ pub struct PlannedCall {
 }
 
 /// Why a replay stopped.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Divergence {
     /// The index of the step, from 0.
     pub step: usize,
     /// Why, in words.
     pub reason: String,
-    /// Whether the procedure failed; a changed world or host is no fault of it.
-    pub at_fault: bool,
+    /// What it says of the procedure.
+    pub cause: StopCause,
+}
+
+/// What the stop of a replay says of its procedure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopCause {
+    /// A call failed, or gave what was never seen: the procedure is at fault.
+    Failed,
+    /// The world, the tools or the plan of the host are other ones now; its replay waits for a planned success.
+    Changed,
+    /// The host did not let a call be made; that says nothing.
+    Declined,
+}
+
+impl StopCause {
+    /// The cause in snake case.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Failed => "failed",
+            Self::Changed => "changed",
+            Self::Declined => "declined",
+        }
+    }
+}
+
+impl Divergence {
+    /// Whether the procedure failed.
+    pub fn is_at_fault(&self) -> bool {
+        self.cause == StopCause::Failed
+    }
 }
 
 impl std::fmt::Display for Divergence {
@@ -83,6 +118,10 @@ pub(crate) struct Replay {
     fresh: Vec<Option<Fresh>>,
     done: Vec<bool>,
     warnings: Vec<String>,
+    /// How many calls of the run it has looked at.
+    looked_at: usize,
+    /// Which of them were its own, whether they worked or not, by their place in the run.
+    made: Vec<usize>,
     stopped: Option<Divergence>,
 }
 
@@ -101,6 +140,8 @@ impl Replay {
             fresh: vec![None; steps],
             done: vec![false; steps],
             warnings: Vec::new(),
+            looked_at: 0,
+            made: Vec::new(),
             stopped: None,
         }
     }
@@ -118,6 +159,16 @@ impl Replay {
     /// How many steps are done.
     pub(crate) fn done_count(&self) -> usize {
         self.done.iter().filter(|done| **done).count()
+    }
+
+    /// The calls of the run that were its own, by their places.
+    pub(crate) fn made(&self) -> &[usize] {
+        &self.made
+    }
+
+    /// How many calls the plan has now.
+    pub(crate) fn planned_count(&self) -> usize {
+        self.done.len()
     }
 
     /// Whether every step is done.
@@ -158,7 +209,7 @@ impl Replay {
             let Some(step) = plan.steps.get(index) else { continue };
             match self.bound(step) {
                 Ok(arguments) => calls.push(planned(step, self.origin_of(index), arguments)),
-                Err(reason) => return Next::Diverged(self.stop(index, reason, false)),
+                Err(reason) => return Next::Diverged(self.stop(index, reason, StopCause::Changed)),
             }
         }
         Next::Calls(calls)
@@ -175,6 +226,7 @@ impl Replay {
 
     /// Checks a call that the host made against the plan.
     pub(crate) fn observe(&mut self, call: &ToolCall) {
+        self.looked_at += 1;
         // Nested calls are made by their outer call, and a later user turn is another task.
         if self.stopped.is_some() || call.parent.is_some() || call.turn > 0 {
             return;
@@ -182,7 +234,7 @@ impl Replay {
         let Ok(first) = self.come_to() else { return };
         let plan = Arc::clone(&self.plan);
         let Some(first) = first else {
-            self.stop(plan.steps.len(), format!("`{}` was called after the last step", call.tool), false);
+            self.stop(plan.steps.len(), format!("`{}` was called after the last step", call.tool), StopCause::Changed);
             return;
         };
         let open = batch_of(&plan.steps, first).filter(|index| self.done.get(*index) == Some(&false));
@@ -192,17 +244,19 @@ impl Replay {
             match self.bound(step) {
                 Ok(arguments) if arguments.same_as(&call.arguments) => return self.check(*index, step, call),
                 // A host that records after the fact has sent some value already; the run goes on as planned anew.
-                Err(reason) => return drop(self.stop(*index, reason, false)),
+                Err(reason) => return drop(self.stop(*index, reason, StopCause::Changed)),
                 Ok(_) => {}
             }
         }
-        self.stop(first, format!("`{}` was called instead of the planned call", call.tool), false);
+        self.stop(first, format!("`{}` was called instead of the planned call", call.tool), StopCause::Changed);
     }
 
     fn check(&mut self, index: usize, step: &Step, call: &ToolCall) {
+        self.made.push(self.looked_at - 1);
         if let CallStatus::Failed { reason } = &call.status {
             let reason = crate::run::short_reason(reason);
-            self.stop(index, format!("`{}` failed: {reason}", call.tool), true);
+            let doubt = if call.is_in_doubt() { "; its outcome is not known" } else { "" };
+            self.stop(index, format!("`{}` failed: {reason}{doubt}", call.tool), StopCause::Failed);
             return;
         }
         let plan = Arc::clone(&self.plan);
@@ -211,7 +265,7 @@ impl Replay {
         let may_be_empty = each::empty_list(index, &fresh, &plan).map(|list| step.shape.without_elements_of(list));
         let shape = may_be_empty.as_ref().unwrap_or(&step.shape);
         if let Some(reason) = shape.divergence(&fresh) {
-            self.stop(index, format!("`{}`: {reason}", call.tool), true);
+            self.stop(index, format!("`{}`: {reason}", call.tool), StopCause::Failed);
             return;
         }
         if let Some(drift) = step.shape.drift(&fresh) {
@@ -230,8 +284,13 @@ impl Replay {
         if let (None, Some(next)) = (&self.stopped, next)
             && let Some(reason) = broken_by(&self.procedure, tools)
         {
-            self.stop(next, reason, false);
+            self.stop(next, reason, StopCause::Changed);
         }
+    }
+
+    /// Stops before a step that the host does not let be made.
+    pub(crate) fn decline(&mut self, step: usize, reason: String) {
+        self.stopped.get_or_insert(Divergence { step, reason, cause: StopCause::Declined });
     }
 
     /// The step of the procedure that a step of the plan is.
@@ -239,8 +298,8 @@ impl Replay {
         self.origin.get(step).copied().unwrap_or(self.procedure.steps.len())
     }
 
-    fn stop(&mut self, step: usize, reason: String, at_fault: bool) -> Divergence {
-        let divergence = Divergence { step: self.origin_of(step), reason, at_fault };
+    fn stop(&mut self, step: usize, reason: String, cause: StopCause) -> Divergence {
+        let divergence = Divergence { step: self.origin_of(step), reason, cause };
         self.stopped = Some(divergence.clone());
         divergence
     }

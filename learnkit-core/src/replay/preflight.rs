@@ -27,9 +27,6 @@ pub(crate) fn preflight(
     if unbound.is_some() {
         return unbound;
     }
-    if let Some(step) = procedure.steps.iter().find(|step| step.requires_approval) {
-        return Some(format!("`{}` needs an approval for each call", step.tool));
-    }
     broken_by(procedure, tools?)
 }
 
@@ -39,9 +36,6 @@ pub(crate) fn broken_by(procedure: &Procedure, tools: &ToolManifest) -> Option<S
         let Some(spec) = tools.get(&step.tool) else {
             return Some(format!("the tool `{}` of step {} is gone", step.tool, index + 1));
         };
-        if spec.annotations.requires_approval {
-            return Some(format!("`{}` needs an approval for each call", step.tool));
-        }
         let destructive =
             spec.annotations.effect() == EffectClass::Destructive && step.effect != EffectClass::Destructive;
         destructive.then(|| format!("the tool `{}` of step {} is destructive now", step.tool, index + 1))

@@ -4,10 +4,12 @@
 
 mod arguments;
 mod call;
+mod doubt;
 mod outage;
 mod outcome;
 mod output;
 mod reading;
+mod replayed;
 mod stored;
 mod tracker;
 
@@ -19,5 +21,6 @@ pub use outcome::{Gate, GateSource, QUALITY_THRESHOLD, Verdict, failure_of, outc
 pub(crate) use output::prefix;
 pub use output::{STORED_RESULT_BYTES, StoredOutput, ToolOutput};
 pub(crate) use reading::Reading;
+pub use replayed::ReplayNote;
 pub use stored::{AnswerSource, CandidateNote, DecisionNote, LearnedNote, Mode, StoredRun};
 pub use tracker::{CallDraft, PendingCall, ToolTracker};

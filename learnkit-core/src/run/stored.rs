@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{CallStatus, Gate, StoredCall, Verdict};
+use super::{CallStatus, Gate, ReplayNote, StoredCall, Verdict};
 use crate::lifecycle::WorldCheck;
 use crate::record::{AgentName, Kind, RecordId, RunId, Scope, TaskLink, Tenant, Trust};
 
@@ -85,7 +85,7 @@ pub struct CandidateNote {
 pub struct DecisionNote {
     /// How many calls were done when it was made.
     pub after_calls: usize,
-    /// What was decided: `replay`, `answer`, `forward` or `synthesize`.
+    /// What was decided: `replay`, `answer`, `forward` or `synthesize`; or what was asked or seen meanwhile.
     pub decision: String,
     /// Why.
     pub reason: String,
@@ -128,6 +128,9 @@ pub struct StoredRun {
     pub reason: String,
     /// Whether a whole procedure was replayed.
     pub replayed: bool,
+    /// What a replay did; absent where none was begun.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<Box<ReplayNote>>,
     /// Planning calls; absent where nobody counts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planning_calls: Option<u32>,
@@ -186,6 +189,8 @@ impl StoredRun {
         self.warnings.iter_mut().for_each(visit);
         self.decisions.iter_mut().for_each(|decision| visit(&mut decision.reason));
         self.learned.iter_mut().for_each(|learned| visit(&mut learned.change));
+        let stopped = self.replay.iter_mut().filter_map(|replay| replay.stopped.as_mut());
+        stopped.for_each(|stopped| visit(&mut stopped.reason));
         for call in &mut self.calls {
             call.arguments.each_text(visit);
             visit(&mut call.result.text);

@@ -236,6 +236,7 @@ pub fn run(id: &str, task: &str) -> Result<StoredRun> {
         mode: Mode::Guide,
         reason: "no procedure of this task".to_owned(),
         replayed: false,
+        replay: None,
         planning_calls: Some(2),
         synthesis_calls: 1,
         calls: vec![call(r#"{"id": 90071992547409930000000001}"#)],

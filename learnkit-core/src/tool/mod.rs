@@ -50,12 +50,31 @@ pub enum EffectClass {
     Unknown,
 }
 
+impl EffectClass {
+    /// The class in snake case.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ReadOnly => "read_only",
+            Self::Idempotent => "idempotent",
+            Self::Destructive => "destructive",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+impl fmt::Display for EffectClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
 impl ToolAnnotations {
-    /// The effect class; a stated `destructive` wins over the others.
+    /// The effect class. As in MCP, `destructive` and `idempotent` mean nothing beside `read_only`; of the two,
+    /// a stated `destructive` wins. What is absent or `false` states no class.
     pub fn effect(self) -> EffectClass {
-        match (self.destructive, self.read_only, self.idempotent) {
-            (Some(true), ..) => EffectClass::Destructive,
-            (_, Some(true), _) => EffectClass::ReadOnly,
+        match (self.read_only, self.destructive, self.idempotent) {
+            (Some(true), ..) => EffectClass::ReadOnly,
+            (_, Some(true), _) => EffectClass::Destructive,
             (_, _, Some(true)) => EffectClass::Idempotent,
             _ => EffectClass::Unknown,
         }

@@ -237,6 +237,7 @@ mod tests {
 
     use super::*;
     use crate::ErrorKind;
+    use crate::tool::EffectClass;
 
     fn read(json: &Value) -> ReadManifest {
         ToolManifest::parse(&json.to_string()).unwrap()
@@ -290,6 +291,32 @@ mod tests {
         let own = serde_json::to_string(&read.tools).unwrap();
         assert_eq!(ToolManifest::parse(&own).unwrap().tools, read.tools);
         assert_eq!(serde_json::from_str::<ToolManifest>(&own).unwrap(), read.tools);
+    }
+
+    #[test]
+    fn each_combination_of_hints_is_read_one_to_one_and_has_its_effect_class() {
+        use EffectClass::{Destructive, Idempotent, ReadOnly, Unknown};
+        let said = [None, Some(false), Some(true)];
+        // By `readOnlyHint`, then by `destructiveHint`, then by `idempotentHint`: absent, false, true.
+        let classes = [
+            [[Unknown, Unknown, Idempotent], [Unknown, Unknown, Idempotent], [Destructive; 3]],
+            [[Unknown, Unknown, Idempotent], [Unknown, Unknown, Idempotent], [Destructive; 3]],
+            [[ReadOnly; 3]; 3],
+        ];
+        for (read_only, rest) in said.into_iter().zip(classes) {
+            for (destructive, rest) in said.into_iter().zip(rest) {
+                for (idempotent, class) in said.into_iter().zip(rest) {
+                    let hints =
+                        [("readOnlyHint", read_only), ("destructiveHint", destructive), ("idempotentHint", idempotent)];
+                    let stated = hints.into_iter().filter_map(|(hint, value)| Some((hint.to_owned(), value?.into())));
+                    let hints = Value::Object(stated.collect());
+                    let tool = json!({"tools": [{"name": "t", "inputSchema": {}, "annotations": hints}]});
+                    let read = read(&tool).tools.annotations("t");
+                    let own = ToolAnnotations { read_only, destructive, idempotent, ..ToolAnnotations::default() };
+                    assert_eq!((read, read.effect()), (own, class), "{hints}");
+                }
+            }
+        }
     }
 
     #[test]

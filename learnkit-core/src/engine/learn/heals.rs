@@ -69,7 +69,7 @@ impl Lesson<'_> {
         if !is_own || replay.procedure().parameters != procedure.parameters {
             return None;
         }
-        let changed_world = !replay.stopped()?.at_fault;
+        let changed_world = replay.stopped()?.cause == StopCause::Changed;
         // What goes through a list in another way, or not at all, is another procedure.
         let is_other = replay.procedure().has_loops() || procedure.has_loops();
         let same_tools = !is_other && replay.procedure().tools() == procedure.tools();
