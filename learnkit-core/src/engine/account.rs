@@ -2,7 +2,7 @@
 
 use super::LearnKit;
 use super::learn::{Ended, Outcome};
-use crate::run::{AnswerSource, Gate, GateSource, Mode, StoredRun, prefix, short_reason};
+use crate::run::{AnswerSource, Gate, GateSource, Mode, ReplayNote, StoredRun, prefix, short_reason};
 use crate::secret::mask_text;
 
 /// The answer of a run and where it came from.
@@ -41,6 +41,10 @@ pub(super) fn stored_run(kit: &LearnKit, ended: &Ended, outcome: &Outcome, answe
         replayed,
         planning_calls: state.planning_calls,
         synthesis_calls: state.synthesis_calls,
+        tokens: state.tokens,
+        arm: state.arm,
+        offer: state.offer.clone(),
+        replay: replay_note(ended),
         calls: Vec::new(),
         answer: masked.map(|masked| prefix(&masked, limit).to_owned()),
         answer_source: answer.source,
@@ -56,6 +60,18 @@ pub(super) fn stored_run(kit: &LearnKit, ended: &Ended, outcome: &Outcome, answe
         started: ended.started,
         finished: kit.now(),
     }
+}
+
+/// What the replay did that the run began with.
+fn replay_note(ended: &Ended) -> Option<ReplayNote> {
+    let (record, replay) = ended.state.replay.as_ref()?;
+    let stopped = replay.stopped();
+    Some(ReplayNote {
+        record: record.id.clone(),
+        steps_done: replay.done_count(),
+        stopped: stopped.map(ToString::to_string),
+        at_fault: stopped.is_some_and(|divergence| divergence.at_fault),
+    })
 }
 
 /// Whether every step was made as planned and nobody planned meanwhile.

@@ -8,7 +8,7 @@ use super::LearnKit;
 use crate::backend::AgentFilter;
 use crate::lifecycle::WorldCheck;
 use crate::procedure::{Procedure, Today};
-use crate::record::{AgentName, DomainVector, RecordId, RunId, Trust};
+use crate::record::{AgentName, DomainVector, RecordId, Trust};
 use crate::replay::plan_of;
 use crate::retrieve::Playbook;
 use crate::run::{Arguments, CandidateNote, Mode};
@@ -97,7 +97,7 @@ impl LearnKit {
         if task.is_blank() {
             return Err(crate::Error::invalid("the task is blank; write what the agent is asked to do"));
         }
-        let choice = self.choose(&task, &RunId::fresh(), None).await;
+        let choice = self.choose(&task, None).await;
         let mut warnings = choice.warnings;
         let mut guidance = choice.guidance;
         if choice.mode == Mode::Replay {

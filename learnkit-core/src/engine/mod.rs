@@ -5,6 +5,7 @@
 
 mod account;
 mod agent_learn;
+mod arm;
 mod ask;
 mod builder;
 mod changes;
@@ -14,6 +15,7 @@ mod execute;
 mod golden;
 mod inspect;
 mod learn;
+mod ledger;
 mod library;
 mod maintain;
 mod react;
@@ -42,6 +44,7 @@ pub use golden::{Golden, GoldenDifference, GoldenExport, GoldenSelection};
 pub use inspect::Inspection;
 pub use inspect::{NearRecord, PlanLine};
 pub use learn::{Outcome, RunFailure};
+pub use ledger::LedgerRequest;
 pub use library::Forgotten;
 pub use react::{Planner, PlannerReply, PlanningTurn, ReactOptions, ToolRequest, run_react_agent};
 pub use remember::Remembered;

@@ -12,8 +12,8 @@ use crate::record::{
     Revision, RunId, Scope, Skill, Status, Strategy, TaskLink, Tenant, Trace, Trust, Usage,
 };
 use crate::run::{
-    AnswerSource, Arguments, CallStatus, CandidateNote, DecisionNote, Gate, LearnedNote, Mode, StoredCall, StoredRun,
-    ToolOutput, Verdict,
+    AnswerSource, Arguments, Arm, CallStatus, CandidateNote, DecisionNote, Gate, LearnedNote, Mode, Offer, ReplayNote,
+    StoredCall, StoredRun, Tokens, ToolOutput, Verdict,
 };
 use crate::task::{Identity, Task, TaskKey};
 use crate::tool::{EffectClass, Schema, ToolAnnotations, ToolSpec};
@@ -238,6 +238,15 @@ pub fn run(id: &str, task: &str) -> Result<StoredRun> {
         replayed: false,
         planning_calls: Some(2),
         synthesis_calls: 1,
+        tokens: Some(Tokens { input: 1_200, output: 80 }),
+        arm: Some(Arm::Memory),
+        offer: Some(Offer { mode: Mode::Guide, records: vec![RecordId::new("fct_1")?], playbook_tokens: 60 }),
+        replay: Some(ReplayNote {
+            record: RecordId::new("fct_1")?,
+            steps_done: 1,
+            stopped: Some("replay stopped at step 2: удали".to_owned()),
+            at_fault: true,
+        }),
         calls: vec![call(r#"{"id": 90071992547409930000000001}"#)],
         answer: Some("готово".to_owned()),
         answer_source: Some(AnswerSource::Planner),
