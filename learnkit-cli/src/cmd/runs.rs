@@ -3,7 +3,7 @@
 use learnkit::backend::RunFilter;
 use learnkit::engine::RunRetention;
 use learnkit::record::AgentName;
-use learnkit::run::{CallStatus, Gate, StoredCall, StoredRun};
+use learnkit::run::{Arm, CallStatus, Gate, Offer, StoredCall, StoredRun};
 use serde_json::{Value, json};
 
 use super::{CANDIDATE_HEADER, EXISTING, candidate_rows, forget, note_skipped, report, retention};
@@ -130,6 +130,9 @@ fn head(run: &StoredRun) -> Vec<(&'static str, String)> {
         ("synthesis calls", run.synthesis_calls.to_string()),
         ("gate", format!("{} of 5: {}", score(&run.gate), run.gate.reason)),
     ];
+    head.extend(run.arm.map(|arm| ("arm", arm.to_string())));
+    head.extend(run.offer.as_ref().map(|offer| (offered(run), offer_words(offer))));
+    head.extend(run.tokens.map(|tokens| ("tokens", format!("{} in, {} out", tokens.input, tokens.output))));
     head.extend(run.trust.map(|trust| ("trust", trust.to_string())));
     head.extend(run.world_check.map(|check| ("world check", check.to_string())));
     head.extend((!used.is_empty()).then_some(("used", used)));
@@ -137,6 +140,16 @@ fn head(run: &StoredRun) -> Vec<(&'static str, String)> {
     head.push(("started", run.started.to_string()));
     head.push(("finished", run.finished.to_string()));
     head
+}
+
+/// What the record or playbook was to the run.
+fn offered(run: &StoredRun) -> &'static str {
+    if run.arm == Some(Arm::HoldOut) { "held out from" } else { "began with" }
+}
+
+fn offer_words(offer: &Offer) -> String {
+    let records = offer.records.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    format!("{} by {records}", offer.mode)
 }
 
 fn call_rows(calls: &[StoredCall]) -> Vec<[String; 5]> {

@@ -62,16 +62,18 @@ pub(super) fn stored_run(kit: &LearnKit, ended: &Ended, outcome: &Outcome, answe
     }
 }
 
-/// What the replay did that the run began with.
+/// What the replay did that the run began with; where a host makes the calls itself, those it looked at.
 fn replay_note(ended: &Ended) -> Option<ReplayNote> {
     let (record, replay) = ended.state.replay.as_ref()?;
-    let stopped = replay.stopped();
-    Some(ReplayNote {
-        record: record.id.clone(),
-        steps_done: replay.done_count(),
-        stopped: stopped.map(ToString::to_string),
-        at_fault: stopped.is_some_and(|divergence| divergence.at_fault),
-    })
+    let looked_at = || ended.calls.iter().take(ended.state.seen).filter(|call| call.parent.is_none());
+    let is_marked = looked_at().any(|call| call.replayed);
+    let mut note =
+        ReplayNote { record: record.id.clone(), made: 0, duration_ms: 0, stopped: replay.stopped().cloned() };
+    for call in looked_at().filter(|call| call.replayed || !is_marked) {
+        note.made += 1;
+        note.duration_ms = note.duration_ms.saturating_add(call.duration_ms);
+    }
+    Some(note)
 }
 
 /// Whether every step was made as planned and nobody planned meanwhile.

@@ -100,7 +100,7 @@ pub(super) struct State {
     /// The other stored procedures of this exact task; absent where nobody has looked.
     pub(super) siblings: Option<Vec<Record>>,
     /// How many calls of the tracker the replay has looked at.
-    seen: usize,
+    pub(super) seen: usize,
     /// Calls of a stopped replay whose results were given again.
     given_back: BTreeSet<usize>,
     pub(super) tools: SeenTools,

@@ -6,7 +6,7 @@ use std::hash::Hash;
 use jiff::Timestamp;
 
 use crate::record::{RecordId, RunId};
-use crate::run::{Arm, Mode, StoredCall, StoredRun, Verdict};
+use crate::run::{Arm, Mode, StoredRun, Verdict};
 
 /// What memory did for a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,14 +94,12 @@ impl Entry {
     ) -> Self {
         let begun = begun(run);
         let offered: Vec<usize> = run.offer.iter().flat_map(|offer| &offer.records).map(&mut number).collect();
-        let replay = begun.map(|record| {
-            let in_vain = calls_of_memory(run);
-            Begun {
-                record: number(record),
-                at_fault: run.replay.as_ref().is_some_and(|replay| replay.at_fault),
-                calls: u64::try_from(in_vain.len()).unwrap_or(u64::MAX),
-                milliseconds: in_vain.iter().fold(0, |sum, call| sum.saturating_add(call.duration_ms)),
-            }
+        let note = run.replay.as_ref();
+        let replay = begun.map(|record| Begun {
+            record: number(record),
+            at_fault: note.and_then(|note| note.stopped.as_ref()).is_some_and(|stopped| stopped.at_fault),
+            calls: note.map_or(0, |note| u64::from(note.made)),
+            milliseconds: note.map_or(0, |note| note.duration_ms),
         });
         let is_held_out = run.arm == Some(Arm::HoldOut);
         let how = match (&replay, run.mode) {
@@ -152,17 +150,9 @@ impl Entry {
 /// The record whose replay was begun. One that nobody carried out is none.
 fn begun(run: &StoredRun) -> Option<&RecordId> {
     if let Some(replay) = &run.replay {
-        let is_begun = run.replayed || replay.stopped.is_some() || replay.steps_done > 0;
+        let is_begun = run.replayed || replay.stopped.is_some() || replay.made > 0;
         return is_begun.then_some(&replay.record);
     }
     // Runs of before this was noted tell only of replays to the end.
     run.procedure.as_ref().or(run.used.first()).filter(|_| run.replayed)
-}
-
-/// The calls that memory planned; where a host records after the fact, as many as the replay saw.
-fn calls_of_memory(run: &StoredRun) -> Vec<&StoredCall> {
-    let outer = || run.calls.iter().filter(|call| call.parent.is_none());
-    let planned: Vec<&StoredCall> = outer().filter(|call| call.replayed).collect();
-    let seen = run.replay.as_ref().map_or(0, |replay| replay.steps_done);
-    if planned.is_empty() { outer().take(seen).collect() } else { planned }
 }

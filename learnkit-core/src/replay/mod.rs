@@ -15,6 +15,8 @@ use answer::{Fresh, recorded_answer};
 pub use handover::render_done;
 pub(crate) use preflight::{blocks, broken_by, preflight};
 
+use serde::{Deserialize, Serialize};
+
 use crate::procedure::{Procedure, Said, Sources, Step, Today};
 use crate::run::{Arguments, CallStatus, ToolCall};
 use crate::tool::ToolManifest;
@@ -36,7 +38,8 @@ pub struct PlannedCall {
 }
 
 /// Why a replay stopped.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Divergence {
     /// The index of the step, from 0.
     pub step: usize,

@@ -44,22 +44,6 @@ pub struct Offer {
     pub playbook_tokens: usize,
 }
 
-/// What a replay that was begun did.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ReplayNote {
-    /// The record.
-    pub record: RecordId,
-    /// How many of its steps were done.
-    pub steps_done: usize,
-    /// Where and why it stopped; absent where it went to its end, or nobody carried it out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stopped: Option<String>,
-    /// Whether the procedure itself failed; a changed world is no fault of it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub at_fault: bool,
-}
-
 /// Tokens of the planner, its synthesis calls among them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -193,7 +193,10 @@ impl StoredRun {
         visit(&mut self.gate.reason);
         self.answer.iter_mut().for_each(visit);
         self.warnings.iter_mut().for_each(visit);
-        self.replay.iter_mut().filter_map(|replay| replay.stopped.as_mut()).for_each(visit);
+        self.replay
+            .iter_mut()
+            .filter_map(|replay| replay.stopped.as_mut())
+            .for_each(|stopped| visit(&mut stopped.reason));
         self.decisions.iter_mut().for_each(|decision| visit(&mut decision.reason));
         self.learned.iter_mut().for_each(|learned| visit(&mut learned.change));
         for call in &mut self.calls {

@@ -11,6 +11,7 @@ use crate::record::{
     AgentName, Confidence, Content, Fact, Failure, Heuristic, Kind, Origin, Preference, Provenance, Record, RecordId,
     Revision, RunId, Scope, Skill, Status, Strategy, TaskLink, Tenant, Trace, Trust, Usage,
 };
+use crate::replay::Divergence;
 use crate::run::{
     AnswerSource, Arguments, Arm, CallStatus, CandidateNote, DecisionNote, Gate, LearnedNote, Mode, Offer, ReplayNote,
     StoredCall, StoredRun, Tokens, ToolOutput, Verdict,
@@ -243,9 +244,9 @@ pub fn run(id: &str, task: &str) -> Result<StoredRun> {
         offer: Some(Offer { mode: Mode::Guide, records: vec![RecordId::new("fct_1")?], playbook_tokens: 60 }),
         replay: Some(ReplayNote {
             record: RecordId::new("fct_1")?,
-            steps_done: 1,
-            stopped: Some("replay stopped at step 2: удали".to_owned()),
-            at_fault: true,
+            made: 2,
+            duration_ms: 7,
+            stopped: Some(Divergence { step: 1, reason: "удали".to_owned(), at_fault: true }),
         }),
         calls: vec![call(r#"{"id": 90071992547409930000000001}"#)],
         answer: Some("готово".to_owned()),
