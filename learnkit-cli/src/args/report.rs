@@ -10,13 +10,13 @@ use super::age::Age;
 /// Show what memory saved and cost, and which records do good
 #[derive(Debug, Args)]
 #[command(after_help = "\
-SAVED is what the same task needed when it was planned, less what the run needed. A replay that stopped,
-or whose run failed, saves nothing and is charged. Where nobody counted calls, nothing is claimed.
+SAVED is what the same task needed when it was planned, less what the run needed. A replay that
+stopped, or whose run failed, saves nothing and is charged. Where nobody counted, nothing is claimed.
 
-CLASS compares runs that had a record on offer and got it with runs that were held out from it, which
-the setting `holdout_rate` asks for. It is `not yet` until the runs can tell; each of helpful, harmful
-and neutral (less than 10 points of 100 either way) is wrong for at most one record in twenty, however
-often you look.
+CLASS compares runs that had a record on offer and got it with runs that were held out from it; the
+setting `holdout_rate` has a share of the runs held out. It is `not yet` until the runs can tell.
+Helpful, harmful and neutral (under 10 points of 100 either way) are wrong for at most one record in
+twenty, however often you look.
 
 Example: learnkit report --since 30d --agent support --plot memory.svg")]
 pub(crate) struct ReportArgs {

@@ -25,6 +25,7 @@ impl LearnKit {
     /// What memory saved and cost over the stored runs of this tenant, and which records are to thank or to
     /// blame. `progress` is told how many runs were read so far.
     ///
+    /// Runs that were deleted or pruned are not in it, and what is saved is measured by runs that are.
     /// Runs that finish meanwhile may or may not be in it; runs that cannot be read are named and left out.
     /// A few numbers of each run are kept in memory, never whole runs but for one page of them.
     ///

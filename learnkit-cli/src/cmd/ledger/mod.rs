@@ -67,8 +67,12 @@ fn show(ledger: &Ledger, args: &ReportArgs, out: &mut Output<'_>) -> Outcome<()>
         let header = ["ID", "USES", "HELP", "HARM", "HELP RATE", "BASE RATE", "CALLS SAVED", "EFFECT", "CLASS", "TASK"];
         out.table(header, ledger.records.iter().take(args.limit).map(row).collect())?;
     }
-    if let Some(arms) = &ledger.arms {
-        show_arms(arms, out)?;
+    match &ledger.arms {
+        Some(arms) => show_arms(arms, out)?,
+        None if !ledger.records.is_empty() => {
+            out.note("no run was held out, so nothing says what a record is good for; see the setting holdout_rate");
+        }
+        None => {}
     }
     if let Some(path) = &args.plot {
         out.line(format_args!("\npicture: {}", text::line(&path.display().to_string())))?;
