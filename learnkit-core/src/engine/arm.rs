@@ -2,7 +2,7 @@
 //! done is kept with them, so that like is compared with like.
 
 use super::LearnKit;
-use super::choose::{Choice, Guidance};
+use super::choose::Choice;
 use crate::hash::Fingerprint;
 use crate::record::RunId;
 use crate::run::{Arm, Mode, Offer};
@@ -40,6 +40,6 @@ impl Choice {
     /// compared with the other procedures of the task as ever.
     pub(super) fn held_out(self) -> Self {
         let cold = Self::cold(self.today, "the run is in the hold-out arm");
-        Self { siblings: self.siblings, warnings: self.warnings, guidance: Guidance::none(), ..cold }
+        Self { siblings: self.siblings, warnings: self.warnings, ..cold }
     }
 }

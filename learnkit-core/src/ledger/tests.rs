@@ -1,8 +1,10 @@
 //! What the ledger claims and charges, on runs made by hand.
 
+use std::collections::BTreeMap;
+
 use super::*;
 use crate::replay::Divergence;
-use crate::run::{Gate, Mode, Offer, ReplayNote, StoredRun, Tokens, Verdict};
+use crate::run::{Arm, Gate, Mode, Offer, ReplayNote, StoredRun, Tokens, Verdict};
 use crate::testing::fixtures;
 
 /// A run without memory that solved its task with so many planning calls.
