@@ -19,7 +19,7 @@ pub struct Interval {
 const Z95: f64 = 1.959_963_984_540_054;
 
 /// A rate of successes: the share of them, and the middle 95 % of Beta(½ + successes, ½ + failures), whose
-/// end is 0 or 1 where all are alike (Brown, Cai, DasGupta 2001). Absent for nothing.
+/// end is 0 or 1 where all are alike (Brown and others 2001). Absent for nothing.
 pub(super) fn rate(successes: u64, failures: u64) -> Option<Interval> {
     if successes + failures == 0 {
         return None;
@@ -87,19 +87,19 @@ fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
 fn fraction(a: f64, b: f64, x: f64) -> f64 {
     const TINY: f64 = 1e-300;
     let kept = |value: f64| if value.abs() < TINY { TINY } else { value };
-    let (mut c, mut d) = (1.0, 1.0 / kept(1.0 - (a + b) * x / (a + 1.0)));
-    let mut product = d;
+    let mut above = 1.0;
+    let mut below = 1.0 / kept(1.0 - (a + b) * x / (a + 1.0));
+    let mut product = below;
     for step in 1..400 {
-        let m = f64::from(step);
-        let even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
-        d = 1.0 / kept(1.0 + even * d);
-        c = kept(1.0 + even / c);
-        product *= d * c;
-        let odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
-        d = 1.0 / kept(1.0 + odd * d);
-        c = kept(1.0 + odd / c);
-        product *= d * c;
-        if (d * c - 1.0).abs() < 1e-14 {
+        let n = f64::from(step);
+        let even = n * (b - n) * x / ((a + 2.0 * n - 1.0) * (a + 2.0 * n));
+        let odd = -(a + n) * (a + b + n) * x / ((a + 2.0 * n) * (a + 2.0 * n + 1.0));
+        for term in [even, odd] {
+            below = 1.0 / kept(1.0 + term * below);
+            above = kept(1.0 + term / above);
+            product *= below * above;
+        }
+        if (below * above - 1.0).abs() < 1e-14 {
             break;
         }
     }

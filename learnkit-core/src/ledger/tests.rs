@@ -171,8 +171,8 @@ fn f34_only_a_record_that_was_used_is_credited_and_the_base_rate_is_shown() {
     let of = |id: &str| ledger.records.iter().find(|record| record.id.as_str() == id).unwrap();
     let used = of("skill_2");
     assert_eq!((used.followed, used.help, used.offered), (10, 10, 10));
-    assert_eq!(used.help_rate.unwrap().estimate, 1.0);
-    assert_eq!(used.base_rate.unwrap().estimate, 0.5);
+    assert_eq!(used.help_rate.map(|rate| rate.estimate), Some(1.0));
+    assert_eq!(used.base_rate.map(|rate| rate.estimate), Some(0.5));
     for unused in ["skill_1", "skill_3"].map(of) {
         assert_eq!((unused.uses(), unused.help, unused.harm, unused.help_rate), (0, 0, 0, None));
         assert_eq!((unused.effect.class, unused.effect.reason.as_str()), (Class::NotYet, "no run used it"));
@@ -219,7 +219,7 @@ fn arms_compare_runs_for_which_memory_had_something() {
     assert_eq!((arms.memory.runs, arms.memory.solved, arms.hold_out.runs, arms.hold_out.solved), (100, 90, 100, 40));
     assert_eq!((arms.memory.planner_calls, arms.hold_out.planner_calls), (Some(2.0), Some(4.0)));
     let success = arms.success.unwrap();
-    assert!(success.estimate == 0.5 && success.low > 0.35 && success.high < 0.65, "{success:?}");
+    assert!(success.low > 0.35 && 0.5 < success.high && success.high < 0.65, "{success:?}");
     assert_eq!(arms.effect.class, Class::Helpful);
     assert_eq!(of_runs(&[cold("a", "pay", Some(3))]).arms, None);
     let few = of_runs(&compared(90, 40)[..12]).arms.unwrap();
