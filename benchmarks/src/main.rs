@@ -5,6 +5,7 @@
 //! cargo run -p learnkit-benchmarks --release -- cost --json     # the last line is one object
 //! cargo run -p learnkit-benchmarks --release -- siblings [--json] # what one example says of another task like it
 //! cargo run -p learnkit-benchmarks --release -- poison [--json]   # attacks that a run obeyed, and clean runs
+//! cargo run -p learnkit-benchmarks --release -- planted [--json]  # records whose effect is known, and the ledger
 //! cargo run -p learnkit-benchmarks --release -- path            # hot paths that `cargo xtask instructions` counts
 //! cargo run -p learnkit-benchmarks --release -- repeat-stream --runs FILE --json   # recorded runs in random orders
 //! cargo run -p learnkit-benchmarks --release -- never-wrong     # what another task or world makes it replay
@@ -17,6 +18,7 @@ mod fresh;
 mod meter;
 mod never_wrong;
 mod path;
+mod planted;
 mod poison;
 mod process;
 mod random;
@@ -33,6 +35,7 @@ const USAGE: &str = "usage: learnkit-benchmarks cost [--json] [--sizes 1000,1000
        learnkit-benchmarks path [NAME --iterations N]
        learnkit-benchmarks repeat-stream --runs FILE [--orders 40] [--seed N] [--json] [--plot FILE.svg]
        learnkit-benchmarks never-wrong [--json]
+       learnkit-benchmarks planted [--json] [--seeds 20]
        learnkit-benchmarks poison [--json]
        learnkit-benchmarks siblings [--json]
        learnkit-benchmarks --help";
@@ -72,6 +75,7 @@ async fn run(words: &[&str]) -> Result<(), BoxError> {
         ["never-wrong"] => never_wrong::run(false).await,
         ["never-wrong", "--json"] => never_wrong::run(true).await,
         ["cost", options @ ..] => cost::run(&cost_options(options)?).await,
+        ["planted", options @ ..] => planted::run(planted::Options::parse(options)?).await,
         ["poison"] => poison::run(false).await,
         ["poison", "--json"] => poison::run(true).await,
         [process::RESIDENT, uri, n] => process::resident(uri, n.parse()?).await,

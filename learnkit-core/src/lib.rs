@@ -20,6 +20,7 @@ pub mod conversation;
 pub mod embed;
 pub mod engine;
 pub mod hook;
+pub mod ledger;
 pub mod lifecycle;
 pub mod portable;
 pub mod procedure;

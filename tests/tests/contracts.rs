@@ -275,7 +275,7 @@ async fn repeat_bare(raw: &str, schema: Option<Value>) -> (Procedure, bool, Vec<
     let world = World::new([("now", json!("12:00"))]);
     world.specify("now", schema.as_ref().map(spec).unwrap_or_default());
     let bare = ToolRequest { tool: "now".to_owned(), arguments: Arguments::from_raw(raw) };
-    let replies = [PlannerReply { tool_calls: vec![bare], answer: None }, PlannerReply::answer("noon")];
+    let replies = [PlannerReply { tool_calls: vec![bare], ..PlannerReply::default() }, PlannerReply::answer("noon")];
     let planner = Script::of(replies);
     run_react_agent(&memory, "Tell the time", &world.tools(), &planner, ReactOptions::default()).await.unwrap();
     assert_eq!(stored_runs(&memory).await[0].calls[0].arguments.raw(), raw, "the run keeps what was written");

@@ -83,7 +83,7 @@ async fn calls_of_one_reply_are_one_group_of_the_procedure() {
     let world = World::new([("a", json!("1")), ("b", json!("2")), ("c", json!("3"))]);
     let both = vec![ToolRequest::new("a", json!({})), ToolRequest::new("b", json!({}))];
     let replies = [
-        PlannerReply { tool_calls: both, answer: None },
+        PlannerReply { tool_calls: both, ..PlannerReply::default() },
         PlannerReply::call("c", json!({})),
         PlannerReply::answer("6"),
     ];

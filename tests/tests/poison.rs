@@ -237,7 +237,8 @@ async fn f05_a_call_that_says_nothing_clear_is_refused_with_a_reason() {
         let (memory, _) = memory().await;
         let world = World::new([(tool, json!("ok"))]);
         let call = ToolRequest::new(tool, Arguments::from_raw(raw));
-        let replies = [PlannerReply { tool_calls: vec![call], answer: None }, PlannerReply::answer("done")];
+        let replies =
+            [PlannerReply { tool_calls: vec![call], ..PlannerReply::default() }, PlannerReply::answer("done")];
         run(&memory, "do it", &world, &Script::of(replies)).await.unwrap();
         assert_eq!(guide_only(&memory).await, [reason]);
     }

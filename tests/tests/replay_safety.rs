@@ -349,7 +349,8 @@ async fn f63_f66_f88_arguments_that_are_no_object_are_kept_and_never_replayed() 
         let (memory, _) = memory().await;
         let world = World::new([("tool", json!("ok"))]);
         let call = ToolRequest::new("tool", Arguments::from_raw(raw));
-        let replies = [PlannerReply { tool_calls: vec![call], answer: None }, PlannerReply::answer("done")];
+        let replies =
+            [PlannerReply { tool_calls: vec![call], ..PlannerReply::default() }, PlannerReply::answer("done")];
         run(&memory, "odd", &world, &Script::of(replies)).await.unwrap();
         assert_eq!(world.calls(), [format!("tool {raw}")]);
         let planner = Script::new([], "planned");
@@ -365,7 +366,8 @@ async fn f64_a_big_integer_is_replayed_to_the_digit() {
     let world = World::new([("get", json!("found"))]);
     let raw = r#"{"id": 90071992547409930000000001, "price": 1.10}"#;
     let call = ToolRequest::new("get", Arguments::from_raw(raw));
-    let replies = [PlannerReply { tool_calls: vec![call], answer: None }, PlannerReply::answer("found it")];
+    let replies =
+        [PlannerReply { tool_calls: vec![call], ..PlannerReply::default() }, PlannerReply::answer("found it")];
     run(&memory, "get it", &world, &Script::of(replies)).await.unwrap();
     world.calls();
     assert!(run(&memory, "get it", &world, &nobody()).await.unwrap().replayed);
@@ -423,7 +425,7 @@ async fn parallel_calls_replay_as_one_group() {
     let (memory, _) = memory().await;
     let world = World::new([("a", json!("1")), ("b", json!("2"))]);
     let both = vec![ToolRequest::new("a", json!({})), ToolRequest::new("b", json!({}))];
-    let replies = [PlannerReply { tool_calls: both, answer: None }, PlannerReply::answer("3")];
+    let replies = [PlannerReply { tool_calls: both, ..PlannerReply::default() }, PlannerReply::answer("3")];
     run(&memory, "add", &world, &Script::of(replies)).await.unwrap();
     let inspection = memory.inspect("add").await.unwrap();
     assert_eq!(inspection.plan.len(), 2);

@@ -3,6 +3,7 @@
 mod age;
 mod drift;
 mod records;
+mod report;
 mod runs;
 mod setup;
 mod skills;
@@ -21,6 +22,7 @@ pub(crate) use self::drift::{
     DriftArgs, DriftCheckArgs, DriftCommand, GoldenCheckArgs, GoldenCommand, GoldenExportArgs,
 };
 pub(crate) use self::records::{AddCommand, RecordsArgs, RecordsCommand};
+pub(crate) use self::report::ReportArgs;
 pub(crate) use self::runs::{ReportedOutcome, RunsArgs, RunsCommand};
 pub(crate) use self::setup::{CompletionsArgs, ConfigArgs, ConfigCommand, LinkedArgs, ManArgs};
 pub(crate) use self::skills::{ExportArgs, ImportArgs, LeastStatus, SkillFormat, SkillsArgs, SkillsCommand, WhoseArgs};
@@ -157,6 +159,7 @@ pub(crate) enum Command {
     Key(KeyArgs),
     Records(RecordsArgs),
     Runs(RunsArgs),
+    Report(ReportArgs),
     Skills(SkillsArgs),
     Drift(DriftArgs),
     Export(ExportMemoryArgs),

@@ -14,6 +14,7 @@ mod import_skills;
 mod inspect;
 mod key;
 mod learn;
+mod ledger;
 mod linked;
 mod maintain;
 mod man;
@@ -45,6 +46,7 @@ pub(crate) async fn run(command: &Command, context: &mut Context<'_>) -> Outcome
         Command::Key(args) => key::run(args, context),
         Command::Records(args) => records::run(args, context).await,
         Command::Runs(args) => runs::run(args, context).await,
+        Command::Report(args) => ledger::run(args, context).await,
         Command::Export(args) => export::run(args, context).await,
         Command::Import(args) => import::run(args, context).await,
         Command::Maintain(args) => maintain::run(args, context).await,

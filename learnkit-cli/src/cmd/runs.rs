@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use learnkit::backend::RunFilter;
 use learnkit::engine::RunRetention;
 use learnkit::record::AgentName;
-use learnkit::run::{CallStatus, Gate, ReplayNote, StoredCall, StoredRun};
+use learnkit::run::{Arm, CallStatus, Gate, Offer, ReplayNote, StoredCall, StoredRun};
 use serde_json::{Value, json};
 
 use super::{CANDIDATE_HEADER, EXISTING, candidate_rows, forget, note_skipped, report, retention};
@@ -133,6 +133,9 @@ fn head(run: &StoredRun) -> Vec<(&'static str, String)> {
         ("gate", format!("{} of 5: {}", score(&run.gate), run.gate.reason)),
     ];
     head.extend(run.replay.as_ref().map(|replay| ("replay", replay_words(replay))));
+    head.extend(run.arm.map(|arm| ("arm", arm.to_string())));
+    head.extend(run.offer.as_ref().map(|offer| (offered(run), offer_words(offer))));
+    head.extend(run.tokens.map(|tokens| ("tokens", format!("{} in, {} out", tokens.input, tokens.output))));
     head.extend(run.trust.map(|trust| ("trust", trust.to_string())));
     head.extend(run.world_check.map(|check| ("world check", check.to_string())));
     head.extend((!used.is_empty()).then_some(("used", used)));
@@ -154,6 +157,16 @@ fn replay_words(replay: &ReplayNote) -> String {
             write!(words, "; stopped at step {} ({}): {}", stopped.step + 1, stopped.cause.as_str(), stopped.reason);
     }
     words
+}
+
+/// What the record or playbook was to the run.
+fn offered(run: &StoredRun) -> &'static str {
+    if run.arm == Some(Arm::HoldOut) { "held out from" } else { "began with" }
+}
+
+fn offer_words(offer: &Offer) -> String {
+    let records = offer.records.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    format!("{} by {records}", offer.mode)
 }
 
 fn call_rows(calls: &[StoredCall]) -> Vec<[String; 5]> {

@@ -9,10 +9,9 @@ use super::templates::ChosenTemplate;
 use crate::backend::{AgentFilter, ExactQuery, Scored};
 use crate::classify::{Classification, HeuristicClassifier};
 use crate::config::ReplayTrust;
-use crate::hash::Fingerprint;
 use crate::lifecycle::{WorldCheck, does_the_same, is_disputed, may_replay};
 use crate::procedure::{Today, values_decide};
-use crate::record::{Record, RecordId, RunId, Status, TaskLink, Trust};
+use crate::record::{Record, RecordId, Status, TaskLink, Trust};
 use crate::replay::preflight;
 use crate::retrieve::{Playbook, RetrievalRequest, compose};
 use crate::run::{CandidateNote, Mode};
@@ -63,7 +62,7 @@ impl Guidance {
 }
 
 impl Choice {
-    fn cold(today: Today, reason: impl Into<String>) -> Self {
+    pub(super) fn cold(today: Today, reason: impl Into<String>) -> Self {
         Self {
             mode: Mode::Cold,
             reason: reason.into(),
@@ -128,13 +127,10 @@ pub(super) struct Asked<'a> {
 
 impl LearnKit {
     /// Chooses how a run starts. A store that fails gives a cold run with a warning.
-    pub(super) async fn choose(&self, task: &Task, run: &RunId, tools: Option<&ToolManifest>) -> Choice {
+    pub(super) async fn choose(&self, task: &Task, tools: Option<&ToolManifest>) -> Choice {
         let today = Today::at(self.now(), &self.inner.settings.time_zone);
         if task.is_blank() {
             return Choice::cold(today, "the task is blank");
-        }
-        if self.is_held_out(run) {
-            return Choice::cold(today, "the run is in the hold-out arm");
         }
         let exact = match self.exact(task, tools, &today).await {
             Ok(exact) => exact,
@@ -348,13 +344,6 @@ impl LearnKit {
             now: self.now(),
             limit: self.inner.settings.budget.records,
         }
-    }
-
-    /// Whether the run's id falls into the share of runs that skip memory.
-    fn is_held_out(&self, run: &RunId) -> bool {
-        let hash = Fingerprint::new("holdout").part(run.as_str()).hex();
-        let share = hash.get(..8).and_then(|digits| u32::from_str_radix(digits, 16).ok()).unwrap_or(u32::MAX);
-        f64::from(share) / f64::from(u32::MAX) < self.inner.settings.holdout_rate
     }
 }
 

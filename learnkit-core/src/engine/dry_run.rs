@@ -47,7 +47,7 @@ impl LearnKit {
         let task = task.into();
         let manifest = tools.manifest();
         let run = RunId::fresh();
-        let choice = self.choice_of(&task, &run, Some(&manifest)).await?;
+        let choice = self.choice_of(&task, Some(&manifest)).await?;
         let dry = DryRun { tools, manifest: &manifest, permit: self.permit(), run: &run };
         let foreseen = dry.foresee(&choice, ToolTracker::new(Arc::clone(&self.inner.clock))).await;
         Ok(self.inspection(&task, choice, foreseen).await)

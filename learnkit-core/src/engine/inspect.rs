@@ -8,7 +8,7 @@ use super::dry_run::{Foreseen, foreseen_at_rest};
 use crate::backend::AgentFilter;
 use crate::config::ReplayPolicy;
 use crate::lifecycle::WorldCheck;
-use crate::record::{AgentName, DomainVector, RecordId, RunId, Trust};
+use crate::record::{AgentName, DomainVector, RecordId, Trust};
 use crate::replay::Divergence;
 use crate::retrieve::Playbook;
 use crate::run::{Arguments, CandidateNote, Mode};
@@ -106,7 +106,7 @@ impl LearnKit {
     /// `InvalidInput` for a blank task.
     pub async fn inspect(&self, task: impl Into<Task> + Send) -> Result<Inspection> {
         let task = task.into();
-        let choice = self.choice_of(&task, &RunId::fresh(), None).await?;
+        let choice = self.choice_of(&task, None).await?;
         let foreseen = foreseen_at_rest(&choice, self.permit());
         Ok(self.inspection(&task, choice, foreseen).await)
     }
@@ -115,11 +115,11 @@ impl LearnKit {
     ///
     /// # Errors
     /// `InvalidInput` for a blank task.
-    pub(super) async fn choice_of(&self, task: &Task, run: &RunId, tools: Option<&ToolManifest>) -> Result<Choice> {
+    pub(super) async fn choice_of(&self, task: &Task, tools: Option<&ToolManifest>) -> Result<Choice> {
         if task.is_blank() {
             return Err(crate::Error::invalid("the task is blank; write what the agent is asked to do"));
         }
-        Ok(self.choose(task, run, tools).await)
+        Ok(self.choose(task, tools).await)
     }
 
     /// Everything that is known of a choice, with what its replay would do.

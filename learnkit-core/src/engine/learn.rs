@@ -421,10 +421,9 @@ impl<'a> Lesson<'a> {
                 continue;
             }
             let event = if passes { Some(Event::Helped) } else { blame(record, &self.run.task.key, &productive) };
-            if let Some(event) = event {
-                self.run.used.push(record.id.clone());
-                self.events.push((record.id.clone(), event));
-            }
+            // Also where the failure says nothing against it: a rate of successes alone would flatter it.
+            self.run.used.push(record.id.clone());
+            self.events.extend(event.map(|event| (record.id.clone(), event)));
         }
     }
 

@@ -9,7 +9,7 @@ use super::session::{Decision, Session, SessionOptions, View};
 use super::{LearnKit, Outcome, RunReport};
 use crate::error::BoxError;
 use crate::record::RunId;
-use crate::run::{Arguments, CallDraft, ToolCall};
+use crate::run::{Arguments, CallDraft, Tokens, ToolCall};
 use crate::tool::{ToolManifest, ToolSet};
 use crate::{Error, ErrorKind, Result, Task};
 
@@ -49,17 +49,26 @@ pub struct PlannerReply {
     pub tool_calls: Vec<ToolRequest>,
     /// The final answer; calls beside it are not made.
     pub answer: Option<String>,
+    /// What saying it took, where the planner knows.
+    pub tokens: Option<Tokens>,
 }
 
 impl PlannerReply {
     /// Asks for one call.
     pub fn call(tool: impl Into<String>, arguments: impl Into<Arguments>) -> Self {
-        Self { tool_calls: vec![ToolRequest::new(tool, arguments)], answer: None }
+        Self { tool_calls: vec![ToolRequest::new(tool, arguments)], ..Self::default() }
     }
 
     /// Gives the final answer.
     pub fn answer(answer: impl Into<String>) -> Self {
-        Self { tool_calls: Vec::new(), answer: Some(answer.into()) }
+        Self { answer: Some(answer.into()), ..Self::default() }
+    }
+
+    /// Adds what saying it took.
+    #[must_use]
+    pub fn with_tokens(mut self, tokens: Tokens) -> Self {
+        self.tokens = Some(tokens);
+        self
     }
 }
 
@@ -162,9 +171,16 @@ impl React<'_> {
 
     /// A planner that fails here leaves the answer to the last result.
     async fn synthesize(&self) {
-        if let Ok(PlannerReply { answer: Some(answer), .. }) = self.planner.plan(&self.turn(String::new(), true)).await
-        {
+        let Ok(reply) = self.planner.plan(&self.turn(String::new(), true)).await else { return };
+        self.count_tokens(&reply);
+        if let Some(answer) = reply.answer {
             self.session.synthesized(answer);
+        }
+    }
+
+    fn count_tokens(&self, reply: &PlannerReply) {
+        if let Some(tokens) = reply.tokens {
+            self.session.planner_tokens(tokens);
         }
     }
 
@@ -172,6 +188,7 @@ impl React<'_> {
     async fn plan(&self, playbook: String) -> std::result::Result<Option<String>, BoxError> {
         self.session.planning_call();
         let reply = self.planner.plan(&self.turn(playbook, false)).await?;
+        self.count_tokens(&reply);
         if reply.answer.is_some() {
             return Ok(reply.answer);
         }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::lifecycle::WorldCheck;
 use crate::record::{RunId, Trust};
-use crate::run::{AnswerSource, Gate, LearnedNote, Mode, ReplayNote, StoredRun};
+use crate::run::{AnswerSource, Gate, LearnedNote, Mode, ReplayNote, StoredRun, Tokens};
 
 /// The result of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -22,6 +22,9 @@ pub struct RunReport {
     pub planning_calls: Option<u32>,
     /// Calls of the planner that only worded the answer of a replay.
     pub synthesis_calls: u32,
+    /// Tokens of the planner; absent where nobody tells them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<Tokens>,
     /// Tool calls made, without those that other tracked calls made.
     pub tool_calls: u32,
     /// The answer.
@@ -58,6 +61,7 @@ impl RunReport {
             replay: run.replay.clone(),
             planning_calls: run.planning_calls,
             synthesis_calls: run.synthesis_calls,
+            tokens: run.tokens,
             tool_calls: u32::try_from(outer).unwrap_or(u32::MAX),
             answer: answer.or_else(|| run.answer.clone()),
             answer_source: run.answer_source,

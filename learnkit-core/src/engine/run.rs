@@ -7,7 +7,7 @@ use super::session::{Decision, Session, SessionOptions, View};
 use super::{LearnKit, Outcome, RunReport};
 use crate::record::RunId;
 use crate::replay::PlannedCall;
-use crate::run::{Arguments, CallDraft, Mode, ToolCall, ToolOutput, ToolTracker};
+use crate::run::{Arguments, CallDraft, Mode, Tokens, ToolCall, ToolOutput, ToolTracker};
 use crate::{Result, Task};
 
 /// A prepared run: what memory knows, and the tracker that records what happens. A cheap clone.
@@ -137,5 +137,10 @@ impl Run {
     /// Counts one call of the planner; without any count the report leaves the figure out.
     pub fn planning_call(&self) {
         self.session.planning_call();
+    }
+
+    /// See [`Session::planner_tokens`].
+    pub fn planner_tokens(&self, tokens: Tokens) {
+        self.session.planner_tokens(tokens);
     }
 }

@@ -16,7 +16,8 @@ use crate::record::{Record, RunId};
 use crate::replay::{Divergence, Next, Permit, PlannedCall, Replay, render_done};
 use crate::retrieve::compose;
 use crate::run::{
-    AnswerSource, Arguments, CallDraft, CandidateNote, DecisionNote, Mode, ToolCall, ToolOutput, ToolTracker,
+    AnswerSource, Arguments, Arm, CallDraft, CandidateNote, DecisionNote, Mode, Offer, Tokens, ToolCall, ToolOutput,
+    ToolTracker,
 };
 use crate::tool::{EffectClass, ToolManifest};
 use crate::{Error, ErrorKind, Result, Task};
@@ -105,7 +106,7 @@ pub(super) struct State {
     /// The other stored procedures of this exact task; absent where nobody has looked.
     pub(super) siblings: Option<Vec<Record>>,
     /// How many calls of the tracker the replay has looked at.
-    seen: usize,
+    pub(super) seen: usize,
     /// Calls of a stopped replay whose results were given again.
     given_back: BTreeSet<usize>,
     pub(super) tools: SeenTools,
@@ -113,6 +114,9 @@ pub(super) struct State {
     pub(super) decisions: Vec<DecisionNote>,
     pub(super) planning_calls: Option<u32>,
     pub(super) synthesis_calls: u32,
+    pub(super) tokens: Option<Tokens>,
+    pub(super) arm: Option<Arm>,
+    pub(super) offer: Option<Offer>,
     pub(super) answer: Option<(String, AnswerSource)>,
     pub(super) warnings: Vec<String>,
 }
@@ -201,6 +205,11 @@ impl Session {
         *lock(&self.state).planning_calls.get_or_insert(0) += 1;
     }
 
+    /// Adds what the planner said its calls took, in tokens; until then the figure is absent.
+    pub fn planner_tokens(&self, tokens: Tokens) {
+        lock(&self.state).tokens.get_or_insert_default().add(tokens);
+    }
+
     /// Records a finished call.
     ///
     /// A host that records after the fact has sent its values already; LearnKit then only tells
@@ -252,8 +261,8 @@ impl Session {
     /// Never fails: memory that cannot be read gives a cold run and a warning.
     pub async fn decide(&self, view: &View<'_>) -> Decision {
         if lock(&self.state).phase == Phase::Fresh {
-            let choice = self.kit.choose(&self.task, &self.run_id, view.tools).await;
-            lock(&self.state).start(choice, self.kit.permit());
+            let choice = self.kit.choose(&self.task, view.tools).await;
+            lock(&self.state).start(choice, self.kit.arm(&self.run_id), self.kit.permit());
         }
         loop {
             let step = {
@@ -392,6 +401,9 @@ impl State {
             decisions: Vec::new(),
             planning_calls: None,
             synthesis_calls: 0,
+            tokens: None,
+            arm: None,
+            offer: None,
             answer: None,
             warnings: Vec::new(),
         }
@@ -410,8 +422,13 @@ impl State {
         self.seen
     }
 
-    fn start(&mut self, choice: Choice, permit: Permit) {
+    fn start(&mut self, mut choice: Choice, arm: Option<Arm>, permit: Permit) {
         self.permit = permit;
+        self.offer = choice.offer();
+        self.arm = arm;
+        if arm == Some(Arm::HoldOut) {
+            choice = choice.held_out();
+        }
         self.mode = choice.mode;
         self.reason = choice.reason;
         self.guidance = choice.guidance;

@@ -21,6 +21,8 @@ pub(crate) use preflight::{blocks, broken_by, preflight};
 pub(crate) use rehearse::Recorded;
 use serde::{Deserialize, Serialize};
 
+use serde::{Deserialize, Serialize};
+
 use crate::procedure::{Procedure, Said, Sources, Step, Today};
 use crate::run::{Arguments, CallStatus, ToolCall};
 use crate::tool::ToolManifest;

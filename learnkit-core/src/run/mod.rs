@@ -5,6 +5,7 @@
 mod arguments;
 mod call;
 mod doubt;
+mod offer;
 mod outage;
 mod outcome;
 mod output;
@@ -16,6 +17,7 @@ mod tracker;
 pub use arguments::Arguments;
 pub(crate) use call::short_reason;
 pub use call::{CallStatus, Cut, StoredCall, ToolCall};
+pub use offer::{Arm, Offer, Tokens};
 pub(crate) use outage::is_outage;
 pub use outcome::{Gate, GateSource, QUALITY_THRESHOLD, Verdict, failure_of, outcome_score};
 pub(crate) use output::prefix;

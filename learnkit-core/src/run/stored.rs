@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{CallStatus, Gate, ReplayNote, StoredCall, Verdict};
+use super::{Arm, CallStatus, Gate, Offer, ReplayNote, StoredCall, Tokens, Verdict};
 use crate::lifecycle::WorldCheck;
 use crate::record::{AgentName, Kind, RecordId, RunId, Scope, TaskLink, Tenant, Trust};
 
@@ -136,6 +136,15 @@ pub struct StoredRun {
     pub planning_calls: Option<u32>,
     /// Synthesis calls.
     pub synthesis_calls: u32,
+    /// Tokens of the planner; absent where nobody tells them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<Tokens>,
+    /// On which side it was of the comparison that `holdout_rate` asks for; absent where no share is held out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arm: Option<Arm>,
+    /// What memory had for it when it began; absent where it had nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offer: Option<Offer>,
     /// The tool calls in order.
     pub calls: Vec<StoredCall>,
     /// The answer, secrets masked.

@@ -11,9 +11,10 @@ use crate::record::{
     AgentName, Confidence, Content, Fact, Failure, Heuristic, Kind, Origin, Preference, Provenance, Record, RecordId,
     Revision, RunId, Scope, Skill, Status, Strategy, TaskLink, Tenant, Trace, Trust, Usage,
 };
+use crate::replay::{Divergence, StopCause};
 use crate::run::{
-    AnswerSource, Arguments, CallStatus, CandidateNote, DecisionNote, Gate, LearnedNote, Mode, StoredCall, StoredRun,
-    ToolOutput, Verdict,
+    AnswerSource, Arguments, Arm, CallStatus, CandidateNote, DecisionNote, Gate, LearnedNote, Mode, Offer, ReplayNote,
+    StoredCall, StoredRun, Tokens, ToolOutput, Verdict,
 };
 use crate::task::{Identity, Task, TaskKey};
 use crate::tool::{EffectClass, Schema, ToolAnnotations, ToolSpec};
@@ -236,9 +237,19 @@ pub fn run(id: &str, task: &str) -> Result<StoredRun> {
         mode: Mode::Guide,
         reason: "no procedure of this task".to_owned(),
         replayed: false,
-        replay: None,
         planning_calls: Some(2),
         synthesis_calls: 1,
+        tokens: Some(Tokens { input: 1_200, output: 80 }),
+        arm: Some(Arm::Memory),
+        offer: Some(Offer { mode: Mode::Guide, records: vec![RecordId::new("fct_1")?], playbook_tokens: 60 }),
+        replay: Some(Box::new(ReplayNote {
+            record: RecordId::new("fct_1")?,
+            planned: 3,
+            made: 2,
+            duration_ms: 7,
+            in_vain: vec![1],
+            stopped: Some(Divergence { step: 1, reason: "удали".to_owned(), cause: StopCause::Failed }),
+        })),
         calls: vec![call(r#"{"id": 90071992547409930000000001}"#)],
         answer: Some("готово".to_owned()),
         answer_source: Some(AnswerSource::Planner),
