@@ -76,7 +76,7 @@ impl ToolOutput {
     /// The same of a result that was read already.
     pub(super) fn stored_as(&self, read: &Json, limit: usize) -> StoredOutput {
         let is_nested = matches!(read, Json::Object(_) | Json::List(_));
-        let masked = if is_nested && !holds_secret(read, false) {
+        let masked = if is_nested && !holds_secret(read) {
             Cow::Borrowed(&*self.text)
         } else {
             Cow::Owned(mask_text(&self.text).text)
