@@ -284,7 +284,7 @@ fn masking_twice_changes_nothing_and_json_stays_json() {
 }
 
 #[test]
-fn a_text_of_ten_megabytes_is_masked_in_linear_time() {
+fn a_long_text_is_masked_in_linear_time() {
     for piece in [
         "bBVVrQFoj7zKtw39pazW ",
         "token=",
@@ -308,7 +308,7 @@ fn a_text_of_ten_megabytes_is_masked_in_linear_time() {
             std::hint::black_box(mask_text(&text));
             start.elapsed()
         };
-        let (short, long) = (time(200_000), time(2_000_000));
+        let (short, long) = (time(100_000), time(1_000_000));
         assert!(long < short * 40 + std::time::Duration::from_millis(200), "`{piece}`: {short:?}, then {long:?}");
     }
 }

@@ -11,7 +11,7 @@ use crate::config::{
     BackendUri, Config, DEFAULT_BACKEND, ReplayTrust, RetrievalBudget, Settings, TemplateReplay, TimeZone,
 };
 use crate::embed::Embedder;
-use crate::hook::{Precheck, Verifier};
+use crate::hook::{Precheck, SecretProvider, Verifier};
 use crate::record::{AgentName, Owner, Reader, Scope, Tenant};
 use crate::registry::{OpenMode, open_store};
 use crate::retrieve::{HybridRetriever, LexicalRetriever, Retriever};
@@ -40,6 +40,7 @@ pub struct Builder {
     embedder: Option<Arc<dyn Embedder>>,
     verifier: Option<Arc<dyn Verifier>>,
     precheck: Option<Arc<dyn Precheck>>,
+    secret_provider: Option<Arc<dyn SecretProvider>>,
 }
 
 impl Builder {
@@ -174,6 +175,12 @@ impl Builder {
         self
     }
 
+    /// What supplies the secrets that replays take; without it procedures with secrets only guide.
+    pub fn secret_provider(mut self, provider: Arc<dyn SecretProvider>) -> Self {
+        self.secret_provider = Some(provider);
+        self
+    }
+
     /// Opens the store and builds.
     ///
     /// # Errors
@@ -203,6 +210,7 @@ impl Builder {
                 clock: self.clock.unwrap_or_else(|| Arc::new(SystemClock)),
                 verifier: self.verifier,
                 precheck: self.precheck,
+                secret_provider: self.secret_provider,
                 settings,
                 tenant: self.tenant.or(self.config.tenant).unwrap_or_default(),
                 reader: Reader {

@@ -56,7 +56,7 @@ use crate::backend::{ExactQuery, Store};
 use crate::classify::Classifier;
 use crate::clock::Clock;
 use crate::config::Settings;
-use crate::hook::{Precheck, Verifier};
+use crate::hook::{Precheck, SecretProvider, Verifier};
 use crate::record::{AgentName, Reader, RunId, TaskLink, Tenant};
 use crate::retrieve::Retriever;
 use crate::task::{Identity, TaskKey};
@@ -80,6 +80,7 @@ struct Inner {
     clock: Arc<dyn Clock>,
     verifier: Option<Arc<dyn Verifier>>,
     precheck: Option<Arc<dyn Precheck>>,
+    secret_provider: Option<Arc<dyn SecretProvider>>,
     settings: Settings,
     tenant: Tenant,
     reader: Reader,

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::retrieve::escaped;
 use crate::run::{CallStatus, ToolCall, prefix, short_reason};
-use crate::secret::mask_text;
+use crate::secret::{Secrets, mask_text};
 
 /// The line that opens the block of calls that are done.
 const DONE_OPEN: &str = "<learnkit-done>";
@@ -26,7 +26,7 @@ pub fn render_done(calls: &[ToolCall]) -> String {
         text.push_str("Done; use the results and do not make these calls again:\n");
     }
     for (index, call) in done.iter().enumerate() {
-        let _ = writeln!(text, "{}. {} -> {}", index + 1, call_text(call), shown(call.output.as_text()));
+        let _ = writeln!(text, "{}. {} -> {}", index + 1, call_text(call), cut(&mask_text(call.output.as_text()).text));
     }
     if !failed.is_empty() {
         text.push_str("Failed:\n");
@@ -39,16 +39,21 @@ pub fn render_done(calls: &[ToolCall]) -> String {
         let _ = writeln!(text, "- {}: {reason}", call_text(call));
     }
     text.push_str(DONE_CLOSE);
+    let mut secrets = Secrets::default();
+    for call in calls {
+        secrets.collect(call.arguments.raw());
+        secrets.collect(call.output.as_text());
+    }
+    secrets.scrub(&mut text);
     text
 }
 
 fn call_text(call: &ToolCall) -> String {
-    format!("{}({})", escaped(&call.tool), shown(call.arguments.raw()))
+    format!("{}({})", escaped(&call.tool), cut(&call.arguments.masked()))
 }
 
-fn shown(text: &str) -> String {
-    let masked = mask_text(text).text;
-    let shown = prefix(&masked, SHOWN_RESULT_BYTES);
+fn cut(masked: &str) -> String {
+    let shown = prefix(masked, SHOWN_RESULT_BYTES);
     let cut = if shown.len() < masked.len() { " … (cut)" } else { "" };
     format!("{}{cut}", escaped(shown))
 }

@@ -15,8 +15,9 @@ use answer::{Fresh, recorded_answer};
 pub use handover::render_done;
 pub(crate) use preflight::{blocks, broken_by, preflight};
 
-use crate::procedure::{Procedure, Said, Sources, Step, Today};
+use crate::procedure::{Procedure, Said, Sources, Step, Supplied, Today};
 use crate::run::{Arguments, CallStatus, ToolCall};
+use crate::secret::Secrets;
 use crate::tool::ToolManifest;
 
 /// A call that memory plans.
@@ -30,7 +31,7 @@ pub struct PlannedCall {
     pub arguments: Arguments,
     /// Calls with one number may run side by side.
     pub group: Option<u32>,
-    /// Arguments, as JSON pointers, that an earlier result has yet to give; what stands there is what was
+    /// Arguments, as JSON pointers, that an earlier result or the host's secrets have yet to give; what stands there is what was
     /// recorded and is not to be sent. Empty in what [`Session::decide`](crate::engine::Session::decide) plans.
     pub open: Vec<String>,
 }
@@ -82,6 +83,8 @@ pub(crate) struct Replay {
     done: Vec<bool>,
     warnings: Vec<String>,
     stopped: Option<Divergence>,
+    /// The secrets that the host supplied.
+    secrets: Supplied,
 }
 
 impl Replay {
@@ -100,7 +103,20 @@ impl Replay {
             done: vec![false; steps],
             warnings: Vec::new(),
             stopped: None,
+            secrets: Supplied::new(),
         }
+    }
+
+    /// The same with the secrets that it takes.
+    pub(crate) fn with_secrets(self, secrets: Supplied) -> Self {
+        Self { secrets, ..self }
+    }
+
+    /// The secrets that the host supplied for it.
+    pub(crate) fn secrets(&self) -> Secrets {
+        let mut secrets = Secrets::default();
+        secrets.add(self.secrets.values());
+        secrets
     }
 
     /// The procedure.
@@ -158,10 +174,10 @@ impl Replay {
 
     /// The arguments of a step as the results so far give them.
     fn bound(&self, step: &Step) -> Result<Arguments, String> {
-        let Self { results, parameters, today, .. } = self;
+        let Self { results, parameters, today, secrets, .. } = self;
         match step.guards.iter().find_map(|guard| results.broken(guard)) {
             Some(reason) => Err(reason),
-            None => step.bound(&Sources { results, parameters, today }),
+            None => step.bound(&Sources { results, parameters, today, secrets }),
         }
     }
 
@@ -231,7 +247,9 @@ impl Replay {
         self.origin.get(step).copied().unwrap_or(self.procedure.steps.len())
     }
 
-    fn stop(&mut self, step: usize, reason: String, at_fault: bool) -> Divergence {
+    fn stop(&mut self, step: usize, mut reason: String, at_fault: bool) -> Divergence {
+        // A tool may say what it was sent.
+        self.secrets().scrub(&mut reason);
         let divergence = Divergence { step: self.origin_of(step), reason, at_fault };
         self.stopped = Some(divergence.clone());
         divergence

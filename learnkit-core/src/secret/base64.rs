@@ -26,12 +26,13 @@ fn begins_as_text(encoded: &str) -> bool {
     })
 }
 
-/// Whether a text is base64 of something that has mostly bytes of ASCII, as data with words in it has. Half of the
-/// bytes of a random key are others.
+/// Whether a text is base64 of text, or of something that has mostly bytes of ASCII, as data with words in it has.
+/// Half of the bytes of a random key are others.
 pub(super) fn is_data(encoded: &str) -> bool {
-    let bytes = beginning(encoded.trim_end_matches('=')).unwrap_or_default();
+    let encoded = encoded.trim_end_matches('=');
+    let bytes = beginning(encoded).unwrap_or_default();
     let ascii = bytes.iter().filter(|byte| byte.is_ascii()).count();
-    bytes.len() >= MIN_DATA && ascii * 10 >= bytes.len() * 9
+    bytes.len() >= MIN_DATA && (ascii * 10 >= bytes.len() * 9 || begins_as_text(encoded))
 }
 
 /// The first bytes of what is encoded; of a text that was cut the last characters may be no whole byte.

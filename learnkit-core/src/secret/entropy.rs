@@ -13,14 +13,15 @@ const COMMON: [u32; 26] = [
 
 /// A shorter key of small letters, capitals and digits is told from an id only by what stands before it.
 pub(super) const MIN_MIXED: usize = 20;
-/// Without digits it needs more letters.
-const MIN_LETTERS: usize = 24;
+/// Without digits it needs so many letters more.
+const MORE_LETTERS: usize = 4;
 /// With letters of one case it needs more yet: so are many ids made.
 const MIN_ONE_CASE: usize = 32;
 /// A longer text is data, in bytes.
 const MAX_BYTES: usize = 512;
-/// At most so many of a hundred letter pairs are common ones.
-const COMMON_PERCENT: usize = 65;
+/// At most so many of a hundred letter pairs are common ones, by how often a digit stands before a letter: names
+/// have their numbers at the end.
+const COMMON_PERCENT: [usize; 3] = [55, 65, 85];
 
 /// Prefixes that say what follows is a secret; any other one (`pi_…`, `call_…`, `sha256-…`) names an id.
 const SECRET_PREFIXES: [&str; 18] = [
@@ -36,6 +37,8 @@ struct Made {
     digits: usize,
     /// Letters of `a` to `f` and digits.
     hex: usize,
+    /// Digits with a letter behind.
+    inner: usize,
     pairs: usize,
     common: usize,
     /// The longest part without `-`, `_`, `+` and `/`.
@@ -53,6 +56,7 @@ impl Made {
             made.upper += usize::from(byte.is_ascii_uppercase());
             made.digits += usize::from(byte.is_ascii_digit());
             made.hex += usize::from(byte.is_ascii_hexdigit());
+            made.inner += usize::from(before.is_ascii_digit() && byte.is_ascii_alphabetic());
             // A capital after a small letter begins another word.
             let is_start = before.is_ascii_lowercase() && byte.is_ascii_uppercase();
             if before.is_ascii_alphabetic() && byte.is_ascii_alphabetic() && !is_start {
@@ -72,11 +76,12 @@ impl Made {
         let count = self.count();
         let least = match (self.lower > 0, self.upper > 0, self.digits > 0) {
             (true, true, true) => least,
-            (true, true, false) => MIN_LETTERS,
+            (true, true, false) => least + MORE_LETTERS,
             (true, false, true) | (false, true, true) if self.digits * 3 <= count * 2 => MIN_ONE_CASE,
             _ => return false,
         };
-        let is_rare = self.common * 100 <= self.pairs * COMMON_PERCENT;
+        let percent = COMMON_PERCENT.get(self.inner).or(COMMON_PERCENT.last()).copied().unwrap_or_default();
+        let is_rare = self.common * 100 <= self.pairs * percent;
         count >= least && self.hex < count && self.longest * 2 >= least && is_rare
     }
 }

@@ -156,7 +156,7 @@ impl Runs<'_> {
             _ => (self.key, text),
         };
         let start = run.end - value.len();
-        if self.is_opened(value) {
+        if is_opened(value, self.depth) {
             found.push(start..run.end);
             return;
         }
@@ -184,15 +184,19 @@ impl Runs<'_> {
         };
         !is_id_key(key) && is_random(random, least)
     }
+}
 
-    /// Whether a value is base64 or percent-encoded text with a secret in it.
-    fn is_opened(&self, value: &str) -> bool {
-        if holds_encoded(value, self.depth) {
-            return true;
-        }
-        let is_base64 = value.len() >= MIN_BASE64 && !value.contains(['.', '~', '%']) && self.depth < MAX_DEPTH;
-        is_base64 && base64::text_of(value).is_some_and(|inner| holds_opened(&inner, self.depth))
+/// Whether a value is base64 or percent-encoded text with a secret in it.
+pub(super) fn is_wrapped(value: &str) -> bool {
+    is_opened(value, 0)
+}
+
+fn is_opened(value: &str, depth: usize) -> bool {
+    if holds_encoded(value, depth) {
+        return true;
     }
+    let is_base64 = value.len() >= MIN_BASE64 && !value.contains(['.', '~', '%']) && depth < MAX_DEPTH;
+    is_base64 && base64::text_of(value).is_some_and(|inner| holds_opened(&inner, depth))
 }
 
 /// Whether a span lies in one of others, which are in order and apart from each other.

@@ -13,6 +13,9 @@ pub(crate) struct Secrets(BTreeSet<String>);
 /// Shorter values are masked where they stand, but not looked for elsewhere: `5` is everywhere.
 const MIN_SECRET_CHARS: usize = 6;
 
+/// The same of values that are certain to be secret.
+const MIN_SUPPLIED_CHARS: usize = 4;
+
 impl Secrets {
     /// Adds everything that masking finds in a text.
     pub(crate) fn collect(&mut self, text: &str) {
@@ -21,22 +24,28 @@ impl Secrets {
             Ok(json) => values(&json, Under::NOTHING, &mut found),
             Err(_) => values(&Json::Text(text.to_owned()), Under::NOTHING, &mut found),
         }
-        self.extend(found);
+        self.add_found(found);
     }
 
     /// Adds everything that masking finds in a value.
     pub(crate) fn collect_in(&mut self, json: &Json) {
         let mut found = Vec::new();
         values(json, Under::NOTHING, &mut found);
-        self.extend(found);
+        self.add_found(found);
     }
 
     /// Adds values that are known to be secret.
     pub(crate) fn add<'s>(&mut self, supplied: impl Iterator<Item = &'s Sensitive>) {
-        self.extend(supplied.map(|secret| secret.expose().to_owned()).collect());
+        let supplied = supplied.map(Sensitive::expose).filter(|value| value.chars().count() >= MIN_SUPPLIED_CHARS);
+        self.0.extend(supplied.map(str::to_owned));
     }
 
-    fn extend(&mut self, found: Vec<String>) {
+    /// Adds the secrets of others.
+    pub(crate) fn extend(&mut self, others: Self) {
+        self.0.extend(others.0);
+    }
+
+    fn add_found(&mut self, found: Vec<String>) {
         self.0.extend(found.into_iter().filter(|value| is_distinctive(value)));
     }
 

@@ -5,6 +5,7 @@
 //! again ([`crate::hook::SecretProvider`]).
 
 mod base64;
+mod debug;
 mod entropy;
 mod find;
 mod key;
@@ -173,6 +174,11 @@ fn values(json: &Json, under: Under<'_>, found: &mut Vec<String>) {
         },
         _ => {}
     }
+}
+
+/// Whether a value is no secret itself but encoded text that holds one.
+pub(crate) fn is_wrapped(value: &str) -> bool {
+    find::is_wrapped(value)
 }
 
 /// A text as it may be shown: masked where it holds a secret.

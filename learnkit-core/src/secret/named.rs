@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::base64;
+use super::entropy::is_random;
 use super::key::is_secret_key;
 
 /// The last word of a secret name and what parts it from its value, or a scheme of credentials.
@@ -24,6 +25,8 @@ const MIN_BARE: usize = 6;
 const MIN_DIGITS: usize = 8;
 /// After `Bearer` or `Basic` alone.
 const MIN_CREDENTIAL: usize = 12;
+/// Without digits a random one has a few letters more.
+const MIN_LETTERS: usize = 10;
 /// A longer name is none, in bytes.
 const MAX_NAME: usize = 64;
 
@@ -93,7 +96,8 @@ fn is_bare_secret(value: &str) -> bool {
     let has_digit = value.bytes().any(|byte| byte.is_ascii_digit());
     let has_letter = value.bytes().any(|byte| byte.is_ascii_alphabetic());
     let is_place = value.starts_with(['/', '.', '~', '$', '%', '#']) || value.contains("://");
-    value.len() >= if has_letter { MIN_BARE } else { MIN_DIGITS } && has_digit && !is_place
+    let is_long = value.len() >= if has_letter { MIN_BARE } else { MIN_DIGITS };
+    is_long && !is_place && (has_digit || is_random(value, MIN_LETTERS))
 }
 
 /// The value without `Bearer` or the like before it.
@@ -110,7 +114,8 @@ fn credential(rest: &str) -> Value {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/_~.=-".contains(byte);
     let value = rest.get(..rest.bytes().take_while(is_part).count()).unwrap_or_default();
     let value = value.trim_end_matches('.');
-    let is_long = value.len() >= MIN_CREDENTIAL && value.bytes().any(|byte| byte.is_ascii_digit());
+    let has_digit = value.bytes().any(|byte| byte.is_ascii_digit());
+    let is_long = value.len() >= MIN_CREDENTIAL && (has_digit || is_random(value, MIN_LETTERS));
     let is_pair = || base64::text_of(value).is_some_and(|pair| pair.contains(':'));
     Value { range: 0..value.len(), is_secret: is_long || is_pair() }
 }
