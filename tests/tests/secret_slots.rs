@@ -24,10 +24,15 @@ enum Gives {
     Never,
 }
 
-#[derive(Debug)]
 struct Vault {
     gives: Gives,
     asked: Mutex<Vec<String>>,
+}
+
+impl std::fmt::Debug for Vault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Vault")
+    }
 }
 
 impl Vault {

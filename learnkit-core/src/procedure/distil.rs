@@ -203,7 +203,17 @@ impl<'a> Draft<'a> {
             taken.add_parameters(&call.arguments, self.source.task);
             taken.add_dates(self.dates(call));
         }
-        kept.secret = self.hide(call, &mut taken, results, &usable);
+        let secrets = self.secrets;
+        let hiding = Hiding {
+            call,
+            stored: &reading.stored,
+            secrets,
+            task: self.source.task,
+            given: &self.given,
+            results,
+            usable: &usable,
+        };
+        kept.secret = hiding.hide(&mut taken);
         taken.guards.extend(self.polled(call));
         kept.taken = taken;
         kept.answered = self.answered_patterns(&reading.result);
@@ -216,17 +226,6 @@ impl<'a> Draft<'a> {
         let Some(today) = self.source.today else { return Vec::new() };
         let asked = Asked { today, named: &self.named, task: self.source.task.text() };
         asked.slots(&call.arguments, |text| self.given.gives(text))
-    }
-
-    /// Puts named slots in the place of the secrets in the arguments of a call.
-    fn hide(
-        &self,
-        call: &ToolCall,
-        taken: &mut Taken,
-        results: &Results,
-        usable: &dyn Fn(usize) -> bool,
-    ) -> Option<Hidden> {
-        Hiding { call, secrets: self.secrets, task: self.source.task, given: &self.given, results, usable }.hide(taken)
     }
 
     /// What the equal calls just before another one were made for.

@@ -6,7 +6,7 @@ use super::guard::{Given, Results};
 use super::slot::{Part, Slot};
 use crate::Task;
 use crate::json::{Json, Leaf};
-use crate::run::{Arguments, ToolCall};
+use crate::run::{Arguments, StoredCall, ToolCall};
 use crate::secret::{MASK, Secrets, is_wrapped};
 
 const HOLDS: &str = "hold a secret";
@@ -19,6 +19,8 @@ const UNCERTAIN: &str = "hold a secret that an earlier result gave, from a place
 /// A call whose arguments may hold secrets.
 pub(super) struct Hiding<'a> {
     pub(super) call: &'a ToolCall,
+    /// The same as it is stored.
+    pub(super) stored: &'a StoredCall,
     /// Every secret of the run.
     pub(super) secrets: &'a Secrets,
     pub(super) task: &'a Task,
@@ -41,7 +43,10 @@ impl Hiding<'_> {
     /// Adds slots for the secrets in the arguments; absent where there are none.
     pub(super) fn hide(&self, taken: &mut Taken) -> Option<Hidden> {
         let raw = self.call.arguments.raw();
-        let mut masked = self.call.arguments.masked();
+        let mut masked = match self.stored {
+            StoredCall { arguments_cut: None, arguments, .. } => arguments.raw().to_owned(),
+            _ => self.call.arguments.masked(),
+        };
         self.secrets.scrub(&mut masked);
         let arguments = Arguments::from_raw(masked);
         if arguments.same_as(&self.call.arguments) && !raw.contains(MASK) {

@@ -89,7 +89,7 @@ fn in_run(byte: u8) -> bool {
 /// A quick look: whether a text is worth a closer one.
 fn may_hold(text: &str) -> bool {
     let (mut run, mut has_digit, mut least) = (0_usize, false, MIN_RUN_WITH_DIGIT);
-    let mut before = b' ';
+    let (mut before, mut is_url) = (b' ', false);
     text.bytes().any(|byte| {
         let worth = if in_run(byte) {
             run += 1;
@@ -98,11 +98,12 @@ fn may_hold(text: &str) -> bool {
         } else {
             (run, has_digit) = (0, false);
             // The password of a URL may be short, and a quoted one a word.
-            byte == b'@' || (matches!(byte, b'"' | b'\'') && matches!(before, b':' | b'=' | b'\\'))
+            (byte == b'@' && is_url) || (matches!(byte, b'"' | b'\'') && matches!(before, b':' | b'=' | b'\\'))
         };
         if matches!(byte, b':' | b'=') {
             least = MIN_RUN_AS_VALUE;
         }
+        is_url |= byte == b'/' && before == b'/';
         if byte != b' ' {
             before = byte;
         }
