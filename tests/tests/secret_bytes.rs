@@ -77,9 +77,14 @@ fn base64(bytes: &[u8]) -> String {
 
 /// What was found where.
 fn search(cases: &[Case], place: &str, bytes: &[u8], found: &mut Vec<String>) {
+    // Bytes of no text become marks of their own, which no secret has.
+    let text = String::from_utf8_lossy(bytes);
     for secret in cases.iter().filter_map(|case| case.secret.as_deref()) {
         for (form, name) in forms(secret) {
-            if bytes.windows(form.len()).any(|window| window == form.as_bytes()) {
+            if text.contains(&form) {
+                let at = text.find(&form).unwrap_or_default();
+                let start = text.floor_char_boundary(at.saturating_sub(200));
+                println!("{place}: …{}", &text[start..at + form.len()]);
                 found.push(format!("{place}: {secret} ({name})"));
             }
         }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use learnkit::{mask_json, mask_text};
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 /// Random numbers of one seed (SplitMix64).
@@ -310,5 +311,63 @@ fn a_long_text_is_masked_in_linear_time() {
         };
         let (short, long) = (time(100_000), time(1_000_000));
         assert!(long < short * 40 + std::time::Duration::from_millis(200), "`{piece}`: {short:?}, then {long:?}");
+    }
+}
+
+/// Texts of pieces that secrets are made of and stand beside.
+fn pieces() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        r"\PC{0,8}",
+        "[A-Za-z0-9]{12,40}",
+        "[a-z]{3,9}",
+        proptest::sample::select(vec![
+            "password",
+            "token",
+            "api_key",
+            "Cookie",
+            "Bearer ",
+            "Basic ",
+            "=",
+            ": ",
+            "\"",
+            "'",
+            "\\",
+            "{",
+            "}",
+            "[",
+            "]",
+            "[secret]",
+            "://",
+            "@",
+            "?",
+            "&",
+            "#",
+            "%7B%22",
+            "aGVsbG8gd29ybGQh",
+            "sk-",
+            "ghp_",
+            "-----BEGIN PRIVATE KEY-----",
+            " ",
+            "\n",
+            ",",
+            "id",
+            "key is ",
+        ])
+        .prop_map(str::to_owned),
+    ];
+    proptest::collection::vec(piece, 0..14).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+    #[test]
+    fn masking_any_text_twice_is_masking_it_once(text in pieces(), key in "[a-z_]{1,9}") {
+        let once = mask_text(&text);
+        let twice = mask_text(&once.text);
+        prop_assert_eq!((twice.found, &twice.text), (0, &once.text), "of {}", text);
+        let json = json!({key: text, "in": [json!({"token": text}).to_string()]}).to_string();
+        let masked = mask_json(&json);
+        prop_assert!(serde_json::from_str::<Value>(&masked.text).is_ok(), "{}", masked.text);
+        prop_assert_eq!(mask_json(&masked.text).found, 0, "of {}: {}", json, masked.text);
     }
 }

@@ -16,6 +16,7 @@ mod shape;
 mod url;
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 pub(crate) use key::is_secret_key;
 pub(crate) use known::Secrets;
@@ -89,17 +90,32 @@ fn mask_parsed(mut json: Json, text: &str, under: Under<'_>) -> Masked {
     Masked { text: json.to_text(), found }
 }
 
+/// What stands beside a mask may read as a secret only then, so that masking goes on until nothing is found.
+const MAX_ROUNDS: usize = 8;
+
 fn mask_spans(text: &str, key: &str) -> Masked {
-    let spans = find::spans(text, key);
+    let mut masked = Masked { text: text.to_owned(), found: 0 };
+    for _ in 0..MAX_ROUNDS {
+        let spans = find::spans(&masked.text, key);
+        if spans.is_empty() {
+            break;
+        }
+        masked.found += spans.len();
+        masked.text = without(&masked.text, &spans);
+    }
+    masked
+}
+
+fn without(text: &str, spans: &[Range<usize>]) -> String {
     let mut masked = String::with_capacity(text.len());
     let mut from = 0;
-    for span in &spans {
+    for span in spans {
         masked.push_str(text.get(from..span.start).unwrap_or_default());
         masked.push_str(MASK);
         from = span.end;
     }
     masked.push_str(text.get(from..).unwrap_or_default());
-    Masked { text: masked, found: spans.len() }
+    masked
 }
 
 /// Whether masking would change anything in a value; it looks as [`mask_value`] does, and copies nothing.
