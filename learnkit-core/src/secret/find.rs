@@ -66,24 +66,9 @@ fn merged(mut spans: Vec<Range<usize>>) -> Vec<Range<usize>> {
     merged
 }
 
-/// What belongs to one run of token characters.
-const IN_RUN: [bool; 256] = {
-    let mut table = [false; 256];
-    let mut byte = 0_u8;
-    while byte < 128 {
-        let in_run =
-            byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'+' | b'/' | b'=' | b'~' | b'.' | b'%' | b'-');
-        #[expect(clippy::indexing_slicing, reason = "a byte is within 256")]
-        {
-            table[byte as usize] = in_run;
-        }
-        byte += 1;
-    }
-    table
-};
-
+/// Whether a byte belongs to a run of token characters.
 fn in_run(byte: u8) -> bool {
-    IN_RUN.get(usize::from(byte)).copied().unwrap_or(false)
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'+' | b'/' | b'=' | b'~' | b'.' | b'%' | b'-')
 }
 
 /// A quick look: whether a text is worth a closer one.

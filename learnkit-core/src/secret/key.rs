@@ -1,7 +1,7 @@
 //! Names of fields: which ones say that their value is a secret, and which that it is an id.
 
 /// Names whose values are secret, as words in lowercase; also as the last words of a longer name.
-const SECRET_NAMES: [&[&str]; 28] = [
+const SECRET_NAMES: [&[&str]; 26] = [
     &["password"],
     &["passwd"],
     &["pwd"],
@@ -27,8 +27,6 @@ const SECRET_NAMES: [&[&str]; 28] = [
     &["auth", "key"],
     &["session", "key"],
     &["connection", "string"],
-    &["security", "token"],
-    &["set", "cookie"],
     &["authtoken"],
 ];
 
