@@ -181,9 +181,7 @@ fn words(key: &str) -> Vec<String> {
     let mut chars = key.chars().peekable();
     let (mut before, mut open) = (' ', false);
     while let Some(char) = chars.next() {
-        if !char.is_alphanumeric() {
-            open = false;
-        } else {
+        if char.is_alphanumeric() {
             let next_is_lower = chars.peek().is_some_and(|next| next.is_lowercase());
             // `apiKey`, and the last capital of `APIKey`.
             let is_start = char.is_uppercase() && (before.is_lowercase() || (before.is_uppercase() && next_is_lower));
@@ -194,6 +192,8 @@ fn words(key: &str) -> Vec<String> {
             if let Some(word) = words.last_mut() {
                 word.extend(char.to_lowercase());
             }
+        } else {
+            open = false;
         }
         before = char;
     }

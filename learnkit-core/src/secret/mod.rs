@@ -181,13 +181,13 @@ fn values(json: &Json, under: Under<'_>, found: &mut Vec<String>) {
         Json::List(items) => items.iter().for_each(|item| values(item, under, found)),
         Json::Number(text) if under.is_secret => found.push(text.clone()),
         Json::Text(text) if under.is_secret => found.extend(whole_secret(text).map(str::to_owned)),
-        Json::Text(text) => match quoted_or_nested(text) {
-            Some(inner) => values(&inner, Under { is_secret: false, ..under }, found),
-            None => {
-                let spans = find::spans(text, under.key);
-                found.extend(spans.into_iter().filter_map(|span| text.get(span).map(str::to_owned)));
+        Json::Text(text) => {
+            if let Some(inner) = quoted_or_nested(text) {
+                return values(&inner, Under { is_secret: false, ..under }, found);
             }
-        },
+            let spans = find::spans(text, under.key);
+            found.extend(spans.into_iter().filter_map(|span| text.get(span).map(str::to_owned)));
+        }
         _ => {}
     }
 }

@@ -74,16 +74,9 @@ pub(super) fn percent_decoded(text: &str) -> String {
     let mut rest = text.as_bytes();
     while let [first, tail @ ..] = rest {
         let hex = tail.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
-        match hex.filter(|_| *first == b'%').and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = tail.get(2..).unwrap_or_default();
-            }
-            None => {
-                bytes.push(*first);
-                rest = tail;
-            }
-        }
+        let byte = hex.filter(|_| *first == b'%').and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        bytes.push(byte.unwrap_or(*first));
+        rest = if byte.is_some() { tail.get(2..).unwrap_or_default() } else { tail };
     }
     String::from_utf8_lossy(&bytes).into_owned()
 }
