@@ -1,8 +1,9 @@
 //! What the engine asks its host where tools alone cannot tell: whether a run did what it should, whether
-//! a replay may begin, and whether one of its calls may be made.
+//! a replay may begin, which secrets it takes, and whether one of its calls may be made.
 //!
 //! Not here: what an answer changes ([`crate::engine`], [`crate::lifecycle`]).
 
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use async_trait::async_trait;
@@ -14,7 +15,7 @@ use crate::record::RunId;
 use crate::replay::PlannedCall;
 use crate::run::{Arguments, ToolCall, Verdict};
 use crate::tool::EffectClass;
-use crate::{Result, Task};
+use crate::{Result, Sensitive, Task};
 
 /// A run that is about to be judged.
 #[derive(Debug, Clone, Copy)]
@@ -178,4 +179,71 @@ pub enum Approval {
 pub trait Approver: Debug + Send + Sync + 'static {
     /// Whether this call may be made.
     async fn approve(&self, request: &ApprovalRequest<'_>) -> Result<Approval, BoxError>;
+}
+
+/// A secret that a replay takes.
+#[derive(Debug, Clone, Copy)]
+pub struct SecretRequest<'a> {
+    /// Its name: the tool and the argument, such as `search.api_key` or `http.headers.Authorization`; for the second
+    /// and later ones of one argument with a number behind, `http.url.2`.
+    pub name: &'a str,
+    /// The tool that it is sent to.
+    pub tool: &'a str,
+    /// The argument, a JSON pointer.
+    pub argument: &'a str,
+    /// The task.
+    pub task: &'a Task,
+}
+
+/// Supplies the secrets that procedures take in place of those that were masked when they were learned.
+///
+/// Hosts implement it and give it to [`Builder::secret_provider`](crate::engine::Builder::secret_provider). It is
+/// asked for every secret of a procedure that may replay otherwise, once for a replay, in a session's first decision
+/// and in `inspect`. The value stands where the masked text stood, to the letter: after `Bearer ` or between the
+/// other parts of a URL where the argument has such. It goes to the tool and nowhere else: stored runs, playbooks,
+/// hand-overs, reasons and `Debug` show `[secret]`.
+///
+/// No value, an empty one, an error, a panic or no answer for all of them within
+/// [`Settings::hook_deadline`](crate::config::Settings) makes the run a planned one, with the name of the secret in
+/// its reason.
+#[async_trait]
+pub trait SecretProvider: Debug + Send + Sync + 'static {
+    /// The value; absent where there is none.
+    async fn secret(&self, request: &SecretRequest<'_>) -> Result<Option<Sensitive>, BoxError>;
+}
+
+/// Secrets from environment variables, read when they are asked for.
+///
+/// ```
+/// use learnkit_core::hook::EnvSecrets;
+///
+/// let secrets = EnvSecrets::default().with("search.api_key", "SEARCH_API_KEY");
+/// # let _ = secrets;
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct EnvSecrets {
+    variables: BTreeMap<String, String>,
+}
+
+impl EnvSecrets {
+    /// Takes a secret from a variable. A name that has one already gets the new one.
+    #[must_use]
+    pub fn with(mut self, name: impl Into<String>, variable: impl Into<String>) -> Self {
+        self.variables.insert(name.into(), variable.into());
+        self
+    }
+}
+
+#[async_trait]
+impl SecretProvider for EnvSecrets {
+    /// # Errors
+    /// When the variable is not Unicode; the error does not tell its value.
+    async fn secret(&self, request: &SecretRequest<'_>) -> Result<Option<Sensitive>, BoxError> {
+        let Some(variable) = self.variables.get(request.name) else { return Ok(None) };
+        match std::env::var(variable) {
+            Ok(value) => Ok(Some(Sensitive::new(value))),
+            Err(std::env::VarError::NotPresent) => Ok(None),
+            Err(std::env::VarError::NotUnicode(_)) => Err(format!("the variable `{variable}` is not Unicode").into()),
+        }
+    }
 }

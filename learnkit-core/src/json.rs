@@ -19,7 +19,7 @@ use crate::Result;
 const MAX_DEPTH: usize = 128;
 
 /// A JSON value whose numbers are the text that was written.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Json {
     /// `null`
     Null,

@@ -45,5 +45,5 @@ pub use inventory;
 pub use json::{Json, JsonKind, Leaf};
 pub use memory::MemoryStore;
 pub use registry::{available_adapters, available_backends, get_adapter, get_backend, open_store};
-pub use secret::{Masked, mask_json, mask_text};
+pub use secret::{Masked, Sensitive, mask_json, mask_text};
 pub use task::Task;

@@ -57,7 +57,7 @@ pub struct Config {
     pub stored_result_bytes: Option<usize>,
     /// The longest that memory may hold up a run for one call to the store, in milliseconds.
     pub memory_deadline_ms: Option<u64>,
-    /// The longest that a verifier or a precheck may take, in milliseconds.
+    /// The longest that a verifier, precheck or secret provider may take, in milliseconds.
     pub hook_deadline_ms: Option<u64>,
     /// The longest that a replay waits for one approval, in milliseconds.
     pub approval_deadline_ms: Option<u64>,

@@ -99,7 +99,7 @@ pub struct Settings {
     pub stored_result_bytes: usize,
     /// The longest that memory may hold up a run for one call to the store.
     pub memory_deadline: Duration,
-    /// The longest that a verifier or a precheck of the host may take; it may ask another system.
+    /// The longest that a verifier, precheck or secret provider of the host may take; it may ask another system.
     pub hook_deadline: Duration,
     /// The longest that a replay waits for one approval; a person may have to be found.
     pub approval_deadline: Duration,

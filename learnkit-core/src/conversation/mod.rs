@@ -30,7 +30,7 @@ pub struct Conversation {
 }
 
 /// What the user said and all that happened until the user spoke again.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Clone, PartialEq, Default)]
 pub struct Turn {
     /// The user's words; absent for what an assistant did before the first user turn.
     pub user: Option<String>,
@@ -43,7 +43,7 @@ pub struct Turn {
 }
 
 /// One thing an assistant did.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub enum Item {
     /// It wrote a text.
     Text(String),

@@ -32,7 +32,7 @@ impl Label {
 }
 
 /// A finished run read from a recording.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct RecordedRun {
     /// Derived from what happened and not from the verdict, so one recording is one run however
     /// often, and from whichever file, it is read.

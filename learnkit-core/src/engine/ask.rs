@@ -10,8 +10,8 @@ use super::LearnKit;
 use super::account::is_replayed;
 use super::learn::{Ended, Outcome};
 use crate::error::BoxError;
-use crate::hook::{Approval, ApprovalRequest, FinishedRun, PlannedReplay, PrecheckAnswer};
-use crate::procedure::{Procedure, Today};
+use crate::hook::{Approval, ApprovalRequest, FinishedRun, PlannedReplay, PrecheckAnswer, SecretRequest};
+use crate::procedure::{Procedure, Supplied, Today};
 use crate::replay::{Permit, plan_of};
 use crate::run::short_reason;
 use crate::{Result, Task};
@@ -71,6 +71,40 @@ impl LearnKit {
             Ok(PrecheckAnswer::Refuse(reason)) => {
                 Err(Declined::Refused(format!("the precheck refused: {}", short_reason(&reason))))
             }
+            Err(reason) => Err(Declined::Broken(reason)),
+        }
+    }
+
+    /// Whether there is somebody to supply the secrets that a procedure takes.
+    ///
+    /// # Errors
+    /// The reason in words, which names the first of them.
+    pub(super) fn has_secrets_for(&self, procedure: &Procedure) -> Result<(), String> {
+        match procedure.secrets().keys().next() {
+            Some(name) if self.inner.secret_provider.is_none() => {
+                Err(format!("it takes the secret `{name}`; supply it with `Builder::secret_provider`"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Asks for every secret that a procedure takes.
+    pub(super) async fn ask_secrets(&self, task: &Task, procedure: &Procedure) -> Result<Supplied, Declined> {
+        let (Some(provider), secrets) = (&self.inner.secret_provider, procedure.secrets()) else {
+            return Ok(Supplied::new());
+        };
+        let mut supplied = Supplied::new();
+        let asking = async {
+            for (name, (tool, argument)) in secrets {
+                let value = provider.secret(&SecretRequest { name, tool, argument, task }).await?;
+                let Some(value) = value.filter(|value| !value.expose().is_empty()) else { return Ok(Some(name)) };
+                supplied.insert(name.to_owned(), value);
+            }
+            Ok(None)
+        };
+        match self.asked("secret provider", asking).await {
+            Ok(None) => Ok(supplied),
+            Ok(Some(name)) => Err(Declined::Refused(format!("the secret provider has no value for `{name}`"))),
             Err(reason) => Err(Declined::Broken(reason)),
         }
     }

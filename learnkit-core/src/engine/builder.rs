@@ -11,7 +11,7 @@ use crate::config::{
     BackendUri, Config, DEFAULT_BACKEND, ReplayPolicy, ReplayTrust, RetrievalBudget, Settings, TemplateReplay, TimeZone,
 };
 use crate::embed::Embedder;
-use crate::hook::{Approver, Precheck, Verifier};
+use crate::hook::{Approver, Precheck, SecretProvider, Verifier};
 use crate::record::{AgentName, Owner, Reader, Scope, Tenant};
 use crate::registry::{OpenMode, open_store};
 use crate::retrieve::{HybridRetriever, LexicalRetriever, Retriever};
@@ -42,6 +42,7 @@ pub struct Builder {
     verifier: Option<Arc<dyn Verifier>>,
     precheck: Option<Arc<dyn Precheck>>,
     approver: Option<Arc<dyn Approver>>,
+    secret_provider: Option<Arc<dyn SecretProvider>>,
 }
 
 impl Builder {
@@ -189,6 +190,12 @@ impl Builder {
         self
     }
 
+    /// What supplies the secrets that replays take; without it procedures with secrets only guide.
+    pub fn secret_provider(mut self, provider: Arc<dyn SecretProvider>) -> Self {
+        self.secret_provider = Some(provider);
+        self
+    }
+
     /// Opens the store and builds.
     ///
     /// # Errors
@@ -219,6 +226,7 @@ impl Builder {
                 verifier: self.verifier,
                 precheck: self.precheck,
                 approver: self.approver,
+                secret_provider: self.secret_provider,
                 settings,
                 tenant: self.tenant.or(self.config.tenant).unwrap_or_default(),
                 reader: Reader {

@@ -10,7 +10,7 @@ use crate::backend::{AgentFilter, ExactQuery, Scored};
 use crate::classify::{Classification, HeuristicClassifier};
 use crate::config::ReplayTrust;
 use crate::lifecycle::{WorldCheck, does_the_same, is_disputed, may_replay};
-use crate::procedure::{Today, values_decide};
+use crate::procedure::{Procedure, Supplied, Today, values_decide};
 use crate::record::{Record, RecordId, Status, TaskLink, Trust};
 use crate::replay::preflight;
 use crate::retrieve::{Playbook, RetrievalRequest, compose};
@@ -36,6 +36,8 @@ pub(super) struct Choice {
     pub(super) record: Option<Record>,
     /// What its parameters are in this task.
     pub(super) parameters: BTreeMap<String, String>,
+    /// The secrets that it takes.
+    pub(super) secrets: Supplied,
     /// What speaks for the world before that.
     pub(super) world_check: Option<WorldCheck>,
     /// The day, looked up once for everything that is planned.
@@ -68,6 +70,7 @@ impl Choice {
             reason: reason.into(),
             record: None,
             parameters: BTreeMap::new(),
+            secrets: Supplied::new(),
             world_check: None,
             today,
             siblings: None,
@@ -81,8 +84,8 @@ impl Choice {
 impl Choice {
     fn of_template(today: Today, chosen: ChosenTemplate) -> Self {
         let cold = Self::cold(today, chosen.reason());
-        let ChosenTemplate { record, world_check, parameters } = chosen;
-        Self { mode: Mode::Replay, record: Some(record), world_check: Some(world_check), parameters, ..cold }
+        let ChosenTemplate { record, cleared: Cleared { world_check, secrets }, parameters } = chosen;
+        Self { mode: Mode::Replay, record: Some(record), world_check: Some(world_check), parameters, secrets, ..cold }
     }
 }
 
@@ -110,7 +113,15 @@ impl Exact {
 /// A record that may replay.
 struct Candidate {
     record: Record,
-    world_check: WorldCheck,
+    cleared: Cleared,
+}
+
+/// What a replay that may begin begins with.
+#[derive(Debug)]
+pub(super) struct Cleared {
+    pub(super) world_check: WorldCheck,
+    /// The secrets that it takes.
+    pub(super) secrets: Supplied,
 }
 
 /// What records are judged by.
@@ -121,8 +132,8 @@ pub(super) struct Asked<'a> {
     pub(super) today: &'a Today,
     /// Whether other values of the parameters took other calls.
     pub(super) values_decide: bool,
-    /// Why the precheck is not asked again.
-    pub(super) broken_precheck: Option<String>,
+    /// Why the hooks are not asked again.
+    pub(super) broken_hook: Option<String>,
 }
 
 impl LearnKit {
@@ -142,13 +153,14 @@ impl LearnKit {
                 return choice;
             }
         };
-        if let Some(Candidate { record, world_check }) = exact.chosen {
+        if let Some(Candidate { record, cleared: Cleared { world_check, secrets } }) = exact.chosen {
             let unchecked = if world_check == WorldCheck::Unchecked { ", unchecked" } else { "" };
             return Choice {
                 mode: Mode::Replay,
                 reason: format!("exact task, {} record {}{unchecked}", record.trust, record.id),
                 record: Some(record),
                 parameters: task.parameters().clone(),
+                secrets,
                 world_check: Some(world_check),
                 siblings: Some(exact.siblings),
                 candidates: exact.notes,
@@ -158,7 +170,7 @@ impl LearnKit {
         let why = exact.refusal.unwrap_or_else(|| "no record of this exact task".to_owned());
         // Whatever is stored of the exact task decides, also that it may not replay.
         let mut choice = if exact.notes.is_empty() {
-            let asked = Asked { task, tools, today: &today, values_decide: false, broken_precheck: None };
+            let asked = Asked { task, tools, today: &today, values_decide: false, broken_hook: None };
             self.template_or_guide(&asked, why).await
         } else {
             self.guide_or_cold(task, Choice::cold(today, why)).await
@@ -222,7 +234,7 @@ impl LearnKit {
         let mut exact = Exact { chosen: None, siblings: Vec::new(), notes: Vec::new(), refusal: None };
         let live = found.iter().filter(|record| !matches!(record.status, Status::Retired | Status::Harmful));
         let values_decide = values_decide(&live.filter_map(Record::procedure).collect::<Vec<_>>());
-        let mut asked = Asked { task, tools, today, values_decide, broken_precheck: None };
+        let mut asked = Asked { task, tools, today, values_decide, broken_hook: None };
         let disputed = self.disputed(&found);
         let failed_elsewhere = failed_elsewhere(&found);
         for record in found {
@@ -232,13 +244,13 @@ impl LearnKit {
             } else if failed_elsewhere.contains(&record.id) {
                 Err(FAILED_ELSEWHERE.to_owned())
             } else if is_second {
-                self.judged(&record, &asked)
+                self.judged(&record, &asked).map(|world_check| Cleared { world_check, secrets: Supplied::new() })
             } else {
                 self.may_begin(&record, &mut asked).await
             };
             exact.notes.push(exact_note(&record, judged.as_ref().err().map(String::as_str), is_second));
             match judged {
-                Ok(world_check) if !is_second => exact.chosen = Some(Candidate { record, world_check }),
+                Ok(cleared) if !is_second => exact.chosen = Some(Candidate { record, cleared }),
                 judged => exact.put_aside(judged.err(), is_own(&record).then_some(record)),
             }
         }
@@ -278,6 +290,7 @@ impl LearnKit {
         procedure.fits_zone(&self.inner.settings.time_zone)?;
         preflight(procedure, *tools, task, asked.today).map_or(Ok(()), Err)?;
         self.permit().refusal(procedure, *tools).map_or(Ok(()), Err)?;
+        self.has_secrets_for(procedure)?;
         let world_check = WorldCheck::of(procedure, task);
         // Where there is a precheck, its pass is the check.
         if !self.has_precheck() {
@@ -287,17 +300,28 @@ impl LearnKit {
     }
 
     /// Whether a replay of a record may begin; the host is asked last.
-    pub(super) async fn may_begin(&self, record: &Record, asked: &mut Asked<'_>) -> Result<WorldCheck, String> {
-        let world_check = self.judged(record, asked)?;
-        let Some(procedure) = record.procedure().filter(|_| self.has_precheck()) else { return Ok(world_check) };
-        if let Some(reason) = &asked.broken_precheck {
+    pub(super) async fn may_begin(&self, record: &Record, asked: &mut Asked<'_>) -> Result<Cleared, String> {
+        let mut cleared = Cleared { world_check: self.judged(record, asked)?, secrets: Supplied::new() };
+        let takes_secrets = |procedure: &&Procedure| !procedure.secrets().is_empty();
+        let Some(procedure) = record.procedure().filter(|own| self.has_precheck() || takes_secrets(own)) else {
+            return Ok(cleared);
+        };
+        if let Some(reason) = &asked.broken_hook {
             return Err(reason.clone());
         }
-        match self.ask_precheck(asked.task, procedure, asked.today).await {
-            Ok(()) => Ok(world_check.after_precheck()),
-            Err(Declined::Refused(reason)) => Err(reason),
-            Err(Declined::Broken(reason)) => {
-                asked.broken_precheck = Some(reason.clone());
+        let declined = match self.ask_secrets(asked.task, procedure).await {
+            Ok(secrets) => {
+                cleared.secrets = secrets;
+                self.ask_precheck(asked.task, procedure, asked.today).await.err()
+            }
+            Err(declined) => Some(declined),
+        };
+        match declined {
+            None if self.has_precheck() => Ok(Cleared { world_check: cleared.world_check.after_precheck(), ..cleared }),
+            None => Ok(cleared),
+            Some(Declined::Refused(reason)) => Err(reason),
+            Some(Declined::Broken(reason)) => {
+                asked.broken_hook = Some(reason.clone());
                 Err(reason)
             }
         }

@@ -23,7 +23,7 @@ const NEAR_RECORDS: usize = 5;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Inspection {
-    /// The canonical text.
+    /// The canonical text, secrets masked.
     pub canonical: String,
     /// The key, for the scope that is written to.
     pub key: TaskKey,
@@ -76,7 +76,8 @@ pub struct PlanLine {
     pub approval: bool,
     /// Whether a dry run has made it.
     pub is_made: bool,
-    /// Arguments, as JSON pointers, that an earlier result gives anew; what stands there was recorded.
+    /// Arguments, as JSON pointers, that an earlier result or the host's secrets give anew; what stands there was
+    /// recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<String>,
     /// How many earlier results are checked before the call.
@@ -100,7 +101,7 @@ pub struct NearRecord {
 impl LearnKit {
     /// What memory would do for a task: classify, retrieve, compose. Reads only.
     ///
-    /// A precheck of the host is asked as before a replay. Tools are not known here, so a plan whose tool is gone is found only by a real run.
+    /// A precheck and a secret provider of the host are asked as before a replay. Tools are not known here, so a plan whose tool is gone is found only by a real run.
     ///
     /// # Errors
     /// `InvalidInput` for a blank task.
@@ -145,7 +146,7 @@ impl LearnKit {
             score: scored.score,
         });
         Inspection {
-            canonical: task.canonical(),
+            canonical: crate::secret::mask_text(&task.canonical()).text,
             key: self.key(task),
             mode: choice.mode,
             reason: choice.reason,

@@ -25,7 +25,7 @@ use crate::secret::Secrets;
 use crate::{BoxError, Error, Result, Task};
 
 /// What the host knows at the end of a run.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Clone, Default, PartialEq)]
 pub struct Outcome {
     /// The answer.
     pub answer: Option<String>,
@@ -38,7 +38,7 @@ pub struct Outcome {
 }
 
 /// Why a run ended without an answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct RunFailure {
     /// The error in words.
     pub message: String,
@@ -89,7 +89,6 @@ impl Outcome {
 }
 
 /// Everything that a finished session leaves.
-#[derive(Debug)]
 pub(super) struct Ended {
     pub(super) agent: AgentName,
     pub(super) task: Task,
@@ -102,6 +101,12 @@ pub(super) struct Ended {
     pub(super) verified: Option<Verdict>,
     pub(super) is_verifier_asked: bool,
     pub(super) state: State,
+}
+
+impl std::fmt::Debug for Ended {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ended").field("run_id", &self.run_id).finish_non_exhaustive()
+    }
 }
 
 /// A report, and what became of the run.
@@ -183,7 +188,10 @@ impl<'a> Lesson<'a> {
             (None, None) => (None, None),
         };
         let now = kit.now();
-        let (readings, secrets) = Reading::of_calls(&ended.calls, kit.inner.settings.stored_result_bytes);
+        let (readings, mut secrets) = Reading::of_calls(&ended.calls, kit.inner.settings.stored_result_bytes);
+        if let Some((_, replay)) = &state.replay {
+            secrets.extend(replay.secrets());
+        }
         let mut run = stored_run(kit, ended, outcome, Answer { text: answer.as_deref(), source });
         run.calls = readings.iter().map(|reading| reading.stored.clone()).collect();
         let mut lesson = Self {

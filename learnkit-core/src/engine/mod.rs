@@ -64,7 +64,7 @@ use crate::backend::{ExactQuery, Store};
 use crate::classify::Classifier;
 use crate::clock::Clock;
 use crate::config::Settings;
-use crate::hook::{Approver, Precheck, Verifier};
+use crate::hook::{Approver, Precheck, SecretProvider, Verifier};
 use crate::record::{AgentName, Reader, RunId, TaskLink, Tenant};
 use crate::retrieve::Retriever;
 use crate::task::{Identity, TaskKey};
@@ -89,6 +89,7 @@ struct Inner {
     verifier: Option<Arc<dyn Verifier>>,
     precheck: Option<Arc<dyn Precheck>>,
     approver: Option<Arc<dyn Approver>>,
+    secret_provider: Option<Arc<dyn SecretProvider>>,
     settings: Settings,
     tenant: Tenant,
     reader: Reader,

@@ -30,7 +30,7 @@ impl ToolRequest {
 }
 
 /// What a planner is given.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct PlanningTurn<'a> {
     /// The task.
     pub task: &'a Task,
@@ -43,7 +43,7 @@ pub struct PlanningTurn<'a> {
 }
 
 /// What a planner says.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Clone, PartialEq, Eq, Default)]
 pub struct PlannerReply {
     /// Calls to make, side by side when there are several.
     pub tool_calls: Vec<ToolRequest>,

@@ -7,7 +7,7 @@ use crate::record::{RunId, Trust};
 use crate::run::{AnswerSource, Gate, LearnedNote, Mode, ReplayNote, StoredRun, Tokens};
 
 /// The result of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunReport {
     /// The run; reports by id refer to it.

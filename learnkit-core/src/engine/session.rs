@@ -32,7 +32,7 @@ pub struct View<'a> {
 }
 
 /// What to do next.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub enum Decision {
     /// Make these calls as they are, once each; several may run side by side. What needs an approval has one.
     Replay(Vec<PlannedCall>),
@@ -70,7 +70,6 @@ pub struct SessionOptions {
 ///
 /// All methods take `&self`. Dropping a session that was not finished stores the run as cancelled
 /// with the next `finish` or report of this memory, or at `shutdown`.
-#[derive(Debug)]
 pub struct Session {
     pub(super) kit: LearnKit,
     task: Task,
@@ -438,7 +437,8 @@ impl State {
         let procedure = choice.record.as_ref().and_then(|record| record.procedure().cloned());
         self.phase = match (choice.record, procedure) {
             (Some(record), Some(procedure)) => {
-                self.replay = Some((record, Replay::new(Arc::new(procedure), choice.parameters, choice.today)));
+                let replay = Replay::new(Arc::new(procedure), choice.parameters, choice.today);
+                self.replay = Some((record, replay.with_secrets(choice.secrets)));
                 Phase::Replaying
             }
             _ => Phase::Planning,
@@ -549,7 +549,10 @@ impl State {
 
 /// The playbook and, after a hand-over, the calls that are done.
 fn playbook_text(state: &State, done: &[ToolCall]) -> String {
-    let done = render_done(done, state.approvals.declined());
+    let mut done = render_done(done, state.approvals.declined());
+    if let Some((_, replay)) = &state.replay {
+        replay.secrets().scrub(&mut done);
+    }
     let block = &state.guidance.playbook.text;
     match (block.is_empty(), done.is_empty()) {
         (_, true) => block.clone(),

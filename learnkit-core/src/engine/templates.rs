@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::LearnKit;
-use super::choose::Asked;
+use super::choose::{Asked, Cleared};
 use crate::backend::{AgentFilter, RecordFilter, SearchQuery, Visibility};
 use crate::hash::Fingerprint;
 use crate::lifecycle::WorldCheck;
@@ -75,7 +75,7 @@ pub(super) struct Templated {
 #[derive(Debug)]
 pub(super) struct ChosenTemplate {
     pub(super) record: Record,
-    pub(super) world_check: WorldCheck,
+    pub(super) cleared: Cleared,
     pub(super) parameters: BTreeMap<String, String>,
 }
 
@@ -84,7 +84,7 @@ impl ChosenTemplate {
     pub(super) fn reason(&self) -> String {
         let values = self.parameters.iter().map(|(name, value)| format!("{name} = `{value}`"));
         let values = values.collect::<Vec<_>>().join(", ");
-        let unchecked = if self.world_check == WorldCheck::Unchecked { ", unchecked" } else { "" };
+        let unchecked = if self.cleared.world_check == WorldCheck::Unchecked { ", unchecked" } else { "" };
         format!("confirmed template, {} record {} with {values}{unchecked}", self.record.trust, self.record.id)
     }
 }
@@ -243,7 +243,7 @@ impl LearnKit {
         let record = Record { trust, ..record.clone() };
         let judged = self.may_begin(&record, &mut asked.clone()).await;
         let parameters = asked.task.parameters().clone();
-        Ok(judged.map(|world_check| ChosenTemplate { record, world_check, parameters }))
+        Ok(judged.map(|cleared| ChosenTemplate { record, cleared, parameters }))
     }
 
     /// The least trust of the examples, as they are stored now.

@@ -11,6 +11,7 @@ use super::loops::Loop;
 use super::poison::{self, Observed};
 use super::poll::readiness;
 use super::said::Said;
+use super::secrets::{Hidden, Hiding};
 use super::stretch::{self, Made};
 use super::today::Asked;
 use super::value::{is_date_or_time, is_opaque, mentions};
@@ -94,13 +95,15 @@ struct Kept<'a> {
     reading: &'a Reading,
     /// What its arguments took from the results of kept calls before it, and from parameters.
     taken: Taken,
+    /// What became of the secrets in its arguments; absent where there are none.
+    secret: Option<Hidden>,
     /// The leaves of its result that the answer names.
     answered: BTreeSet<String>,
 }
 
 impl<'a> Kept<'a> {
     fn new(index: usize, call: &'a ToolCall, reading: &'a Reading) -> Self {
-        Self { index, call, reading, taken: Taken::default(), answered: BTreeSet::new() }
+        Self { index, call, reading, taken: Taken::default(), secret: None, answered: BTreeSet::new() }
     }
 
     /// The places of earlier results that its arguments rest on.
@@ -233,6 +236,17 @@ impl<'a> Draft<'a> {
                 taken.guards.extend(computed.collect::<Vec<_>>());
             }
         }
+        let secrets = self.secrets;
+        let hiding = Hiding {
+            call,
+            stored: &reading.stored,
+            secrets,
+            task: self.source.task,
+            given: &self.given,
+            results,
+            usable: &usable,
+        };
+        kept.secret = hiding.hide(&mut taken);
         taken.guards.extend(self.polled(call));
         kept.taken = taken;
         kept.answered = self.answered_patterns(&reading.result);
@@ -409,12 +423,13 @@ impl<'a> Draft<'a> {
         let is_undated = !relative && !names_date(self.source.task.text());
         for (step, kept) in self.kept.iter().enumerate() {
             let raw = kept.call.arguments.raw();
+            let secret = kept.secret.as_ref().and_then(|hidden| hidden.fault);
             let fault = if !kept.call.arguments.is_object() {
                 "are not a JSON object"
             } else if raw.len() > MAX_ARGUMENT_BYTES {
                 "are longer than 64 KiB"
-            } else if self.secrets.are_in(raw) {
-                "hold a secret"
+            } else if let Some(fault) = secret {
+                fault
             } else if kept.taken.guards.len() + kept.taken.slots.len() > MAX_GUARDS {
                 "take too much from earlier results to check it all"
             } else if (relative && self.holds_own_date(kept, |_| true))
@@ -471,10 +486,14 @@ fn mentions_count(answer: &str, count: usize) -> bool {
 fn step(kept: &Kept<'_>, used: &BTreeSet<String>) -> Step {
     let call = kept.call;
     let stored = kept.reading.stored.clone();
-    let masked = |guard: &Guard| Guard { value: mask_text(&guard.value).text, ..guard.clone() };
+    // Without a secret in the arguments none is in what they have in common with results.
+    let masked = |guard: &Guard| match &kept.secret {
+        Some(_) => Guard { value: mask_text(&guard.value).text, ..guard.clone() },
+        None => guard.clone(),
+    };
     Step {
         tool: call.tool.clone(),
-        arguments: stored.arguments,
+        arguments: kept.secret.as_ref().map_or(stored.arguments, |hidden| hidden.arguments.clone()),
         effect: call.annotations.effect(),
         requires_approval: call.annotations.requires_approval,
         group: call.group,

@@ -33,6 +33,25 @@ pub struct Guard {
     pub places: Vec<Place>,
 }
 
+impl Guard {
+    /// Visits the value as what the argument's field holds, so that it is judged by the name of the field, too.
+    pub(super) fn each_text(&mut self, visit: &impl Fn(&mut String)) {
+        let key = self.argument.rsplit('/').next().unwrap_or_default().to_owned();
+        let field = Json::Object([(key, Json::Text(self.value.clone()))].into());
+        let mut text = field.to_text();
+        visit(&mut text);
+        let visited = Json::parse(&text).ok();
+        match visited
+            .as_ref()
+            .and_then(|json| json.leaves().pop())
+            .and_then(|leaf| leaf.value.scalar_text().map(str::to_owned))
+        {
+            Some(value) => self.value = value,
+            None => visit(&mut self.value),
+        }
+    }
+}
+
 /// How many places must hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -15,6 +15,7 @@ mod origin;
 mod poison;
 mod poll;
 mod said;
+mod secrets;
 mod shape;
 mod slot;
 mod stretch;
@@ -40,7 +41,7 @@ pub use origin::{Origin, OriginSource};
 pub(crate) use said::Said;
 pub use shape::{LeafShape, Shape};
 pub use slot::{Candidate, Part, Slot};
-pub(crate) use slot::{DaysOn, Sources};
+pub(crate) use slot::{DaysOn, Sources, Supplied};
 pub use template::{Example, Template};
 pub(crate) use template::{Sample, aligned};
 pub use today::Today;
@@ -182,6 +183,12 @@ impl Procedure {
         self.steps.len() == other.steps.len() && steps.all(|(a, b)| takes_alike(a, b) && a.guards == b.guards)
     }
 
+    /// The secrets that it takes: name, tool and argument.
+    pub(crate) fn secrets(&self) -> BTreeMap<&str, (&str, &str)> {
+        let slots = self.steps.iter().flat_map(|step| step.slots.iter().map(|slot| (step.tool.as_str(), slot)));
+        slots.flat_map(|(tool, slot)| slot.secrets().map(move |name| (name, (tool, slot.argument.as_str())))).collect()
+    }
+
     /// The steps as they decide identity: tools and arguments, with slots for what is taken anew. A call for
     /// each element of a list counts once, however long the list was.
     pub(crate) fn signature(&self) -> String {
@@ -233,7 +240,7 @@ impl Procedure {
         for step in &mut self.steps {
             step.arguments.each_text(visit);
             visit(&mut step.result.text);
-            step.guards.iter_mut().for_each(|guard| visit(&mut guard.value));
+            step.guards.iter_mut().for_each(|guard| guard.each_text(visit));
             step.slots.iter_mut().for_each(|slot| slot.each_text(visit));
         }
     }

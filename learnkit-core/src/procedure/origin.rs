@@ -17,6 +17,8 @@ pub struct Origin<'a> {
 pub enum OriginSource<'a> {
     /// A declared parameter.
     Parameter(&'a str),
+    /// A secret that the host supplies.
+    Secret(&'a str),
     /// The day of the run.
     Clock {
         /// So many days on.
@@ -60,6 +62,7 @@ fn source(part: &Part) -> Option<OriginSource<'_>> {
     match part {
         Part::Text { .. } => None,
         Part::Parameter { name } => Some(OriginSource::Parameter(name)),
+        Part::Secret { name } => Some(OriginSource::Secret(name)),
         Part::Date { days, .. } => Some(OriginSource::Clock { days: *days }),
         Part::Result { candidates } => {
             let best = candidates.iter().find(|candidate| candidate.is_definite()).or_else(|| candidates.first())?;

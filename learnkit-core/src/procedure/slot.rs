@@ -13,6 +13,7 @@ use super::{Step, Today};
 use crate::config::TimeZone;
 use crate::json::Json;
 use crate::run::Arguments;
+use crate::secret::{MASK, Sensitive};
 
 /// How a value of an earlier result reads where only identity counts.
 const FROM_RESULT: &str = "\u{1d}result";
@@ -49,6 +50,11 @@ pub enum Part {
         days: i64,
         /// The time zone in which days begin.
         zone: String,
+    },
+    /// A secret that the host supplies, see [`SecretProvider`](crate::hook::SecretProvider).
+    Secret {
+        /// Its name: the tool and the argument, such as `search.api_key`.
+        name: String,
     },
     /// The result of an earlier step: every candidate has to give one and the same value.
     Result {
@@ -87,7 +93,7 @@ impl Slot {
     pub(super) fn candidates_mut(&mut self) -> impl Iterator<Item = &mut Candidate> {
         let parts = self.parts.iter_mut().filter_map(|part| match part {
             Part::Result { candidates } => Some(candidates),
-            Part::Text { .. } | Part::Parameter { .. } | Part::Date { .. } => None,
+            Part::Text { .. } | Part::Parameter { .. } | Part::Secret { .. } | Part::Date { .. } => None,
         });
         parts.flatten()
     }
@@ -115,7 +121,15 @@ impl Slot {
     fn date(&self) -> Option<(i64, &str)> {
         self.parts.iter().find_map(|part| match part {
             Part::Date { days, zone } => Some((*days, zone.as_str())),
-            Part::Text { .. } | Part::Parameter { .. } | Part::Result { .. } => None,
+            Part::Text { .. } | Part::Parameter { .. } | Part::Secret { .. } | Part::Result { .. } => None,
+        })
+    }
+
+    /// The secrets that it takes.
+    pub(crate) fn secrets(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Secret { name } => Some(name.as_str()),
+            Part::Text { .. } | Part::Parameter { .. } | Part::Date { .. } | Part::Result { .. } => None,
         })
     }
 
@@ -134,6 +148,7 @@ impl Slot {
             Part::Text { text } => text.clone(),
             Part::Parameter { name } => format!("\u{1d}{{{name}}}"),
             Part::Date { days, zone } => format!("\u{1d}today{days:+}{zone}"),
+            Part::Secret { name } => format!("\u{1d}secret {name}"),
             Part::Result { .. } => FROM_RESULT.to_owned(),
         });
         parts.collect()
@@ -167,6 +182,7 @@ impl fmt::Display for Part {
             Self::Text { text } => f.write_str(text),
             Self::Parameter { name } => write!(f, "{{{name}}}"),
             Self::Date { days, zone } => write!(f, "{{{}{}}}", DaysOn(*days), in_zone(zone)),
+            Self::Secret { name } => write!(f, "{{the secret `{name}`}}"),
             Self::Result { candidates } => {
                 let places = candidates.iter().map(|candidate| {
                     let path = candidate.position.as_ref().unwrap_or(&candidate.path);
@@ -203,7 +219,7 @@ impl Part {
     fn candidates(&self) -> impl Iterator<Item = &Candidate> {
         let candidates = match self {
             Self::Result { candidates } => candidates.as_slice(),
-            Self::Text { .. } | Self::Parameter { .. } | Self::Date { .. } => &[],
+            Self::Text { .. } | Self::Parameter { .. } | Self::Secret { .. } | Self::Date { .. } => &[],
         };
         candidates.iter()
     }
@@ -218,16 +234,35 @@ pub(crate) struct Sources<'a> {
     pub(crate) parameters: &'a BTreeMap<String, String>,
     /// The day, the same for every step.
     pub(crate) today: &'a Today,
+    /// The secrets that the host supplied, by their names.
+    pub(crate) secrets: &'a Supplied,
+}
+
+/// The secrets that a host supplied for a replay, by their names.
+pub(crate) type Supplied = BTreeMap<String, Sensitive>;
+
+/// What a value is taken for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum For {
+    /// The tool.
+    Tool,
+    /// Whoever may see everything but secrets.
+    Showing,
 }
 
 impl Sources<'_> {
-    fn value(&self, slot: &Slot) -> Result<String, String> {
-        slot.parts.iter().map(|part| self.part(&slot.argument, part)).collect()
+    fn value(&self, slot: &Slot, whom: For) -> Result<String, String> {
+        slot.parts.iter().map(|part| self.part(&slot.argument, part, whom)).collect()
     }
 
-    fn part(&self, argument: &str, part: &Part) -> Result<String, String> {
+    fn part(&self, argument: &str, part: &Part, whom: For) -> Result<String, String> {
         match part {
             Part::Text { text } => Ok(text.clone()),
+            Part::Secret { .. } if whom == For::Showing => Ok(MASK.to_owned()),
+            Part::Secret { name } => {
+                let value = self.secrets.get(name).map(|secret| secret.expose().to_owned());
+                value.ok_or_else(|| format!("argument `{argument}` takes the secret `{name}`, which nobody supplied"))
+            }
             Part::Parameter { name } => {
                 let value = self.parameters.get(name).cloned();
                 value.ok_or_else(|| format!("argument `{argument}` takes the parameter `{name}`, which has no value"))
@@ -254,7 +289,12 @@ impl Step {
     /// # Errors
     /// The reason in words why a value cannot be taken.
     pub(crate) fn bound(&self, sources: &Sources<'_>) -> Result<Arguments, String> {
-        self.filled(self.slots.iter(), sources)
+        let arguments = self.filled(self.slots.iter(), sources)?;
+        // Whatever the distiller overlooked: a placeholder is not sent.
+        if arguments.raw().contains(MASK) {
+            return Err(format!("an argument of `{}` is a secret that nothing supplies", self.tool));
+        }
+        Ok(arguments)
     }
 
     /// The arguments with some of their slots filled.
@@ -268,13 +308,19 @@ impl Step {
         }
         let json = self.arguments.json().map_err(|error| error.to_string())?;
         let recorded = json.leaves();
-        let mut new = BTreeMap::new();
+        let (mut new, mut shown) = (BTreeMap::new(), BTreeMap::new());
         for slot in slots {
             let leaf = recorded.iter().find(|leaf| leaf.pointer == slot.argument);
             let leaf = leaf.ok_or_else(|| format!("there is no argument `{}` to fill", slot.argument))?;
-            let value = of_kind(&leaf.value, sources.value(slot)?).ok_or_else(|| {
-                format!("argument `{}` is a {}, and its new value is none", slot.argument, leaf.value.kind())
-            })?;
+            let value = |whom| {
+                of_kind(&leaf.value, sources.value(slot, whom)?).ok_or_else(|| {
+                    format!("argument `{}` is a {}, and its new value is none", slot.argument, leaf.value.kind())
+                })
+            };
+            if slot.secrets().next().is_some() {
+                shown.insert(slot.argument.clone(), value(For::Showing)?);
+            }
+            let value = value(For::Tool)?;
             // What a result and the clock both give has to be the same.
             if *new.entry(slot.argument.clone()).or_insert_with(|| value.clone()) != value {
                 return Err(format!("the sources of argument `{}` give different values now", slot.argument));
@@ -282,11 +328,19 @@ impl Step {
         }
         new.retain(|pointer, value| recorded.iter().any(|leaf| leaf.pointer == *pointer && leaf.value != *value));
         // Arguments in which nothing changes are sent to the letter.
-        Ok(if new.is_empty() { self.arguments.clone() } else { Arguments::from_raw(json.with_leaves(&new).to_text()) })
+        if new.is_empty() {
+            return Ok(self.arguments.clone());
+        }
+        let arguments = Arguments::from_raw(json.with_leaves(&new).to_text());
+        if shown.is_empty() {
+            return Ok(arguments);
+        }
+        new.append(&mut shown);
+        Ok(arguments.shown_as(json.with_leaves(&new).to_text()))
     }
 
-    /// The arguments before any step was taken: parameters and dates are filled in, and what earlier results have
-    /// to give is as it was recorded and listed.
+    /// The arguments before any step was taken: parameters and dates are filled in; what earlier results and the
+    /// host's secrets have to give is as it was recorded and listed.
     ///
     /// # Errors
     /// The reason in words why a value of the task or a date cannot be taken.
@@ -295,7 +349,9 @@ impl Step {
         parameters: &BTreeMap<String, String>,
         today: &Today,
     ) -> Result<(Arguments, Vec<String>), String> {
-        self.bound_but(&Sources { results: &Results::default(), parameters, today }, |_| true)
+        let sources = Sources { results: &Results::default(), parameters, today, secrets: &Supplied::new() };
+        let is_open = |slot: &Slot| slot.reads(&|_| true) || slot.secrets().next().is_some();
+        self.bound_where(&sources, is_open)
     }
 
     /// The arguments with every slot filled but those that read the result of an `open` step: these are as they
@@ -308,19 +364,24 @@ impl Step {
         sources: &Sources<'_>,
         open: impl Fn(usize) -> bool,
     ) -> Result<(Arguments, Vec<String>), String> {
-        let given: Vec<&Slot> = self.slots.iter().filter(|slot| !slot.reads(&open)).collect();
-        Ok((self.filled(given.into_iter(), sources)?, self.open_slots(open)))
+        self.bound_where(sources, |slot| slot.reads(&open))
     }
 
-    /// The arguments that the result of an `open` step has to give.
-    fn open_slots(&self, open: impl Fn(usize) -> bool) -> Vec<String> {
-        self.slots.iter().filter(|slot| slot.reads(&open)).map(|slot| slot.argument.clone()).collect()
+    fn bound_where(
+        &self,
+        sources: &Sources<'_>,
+        is_open: impl Fn(&Slot) -> bool,
+    ) -> Result<(Arguments, Vec<String>), String> {
+        let (open, given): (Vec<&Slot>, Vec<&Slot>) = self.slots.iter().partition(|slot| is_open(slot));
+        let arguments = self.filled(given.into_iter(), sources)?;
+        Ok((arguments, open.iter().map(|slot| slot.argument.clone()).collect()))
     }
 
     /// Whether every date that it counts from today is the recorded one.
     pub(crate) fn is_of_day(&self, today: &Today) -> bool {
         let dated: Vec<&Slot> = self.slots.iter().filter(|slot| slot.zone().is_some()).collect();
-        let sources = Sources { results: &Results::default(), parameters: &BTreeMap::new(), today };
+        let (parameters, secrets) = (&BTreeMap::new(), &Supplied::new());
+        let sources = Sources { results: &Results::default(), parameters, today, secrets };
         dated.is_empty()
             || self.filled(dated.into_iter(), &sources).is_ok_and(|arguments| arguments.same_as(&self.arguments))
     }

@@ -43,7 +43,7 @@ impl Replay {
         let is_told = |guard: &&crate::procedure::Guard| guard.places.iter().all(|place| !self.is_open(place.step));
         match step.guards.iter().filter(is_told).find_map(|guard| results.broken(guard)) {
             Some(reason) => Err(reason),
-            None => step.bound_but(&Sources { results, parameters, today }, |step| self.is_open(step)),
+            None => step.bound_but(&Sources { results, parameters, today, secrets }, |step| self.is_open(step)),
         }
     }
 

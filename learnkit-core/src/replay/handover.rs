@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::retrieve::escaped;
 use crate::run::{Arguments, CallStatus, ToolCall, prefix, short_reason};
-use crate::secret::mask_text;
+use crate::secret::{Secrets, mask_text};
 
 /// The line that opens the block of calls that are done.
 const DONE_OPEN: &str = "<learnkit-done>";
@@ -39,7 +39,7 @@ pub fn render_done(calls: &[ToolCall], declined: Option<&DeclinedCall>) -> Strin
     }
     for (index, call) in done.iter().enumerate() {
         let made = call_text(&call.tool, &call.arguments);
-        let _ = writeln!(text, "{}. {made} -> {}", index + 1, shown(call.output.as_text()));
+        let _ = writeln!(text, "{}. {made} -> {}", index + 1, cut(&mask_text(call.output.as_text()).text));
     }
     let (doubtful, failed): (Vec<&ToolCall>, Vec<&ToolCall>) = failed.into_iter().partition(|call| call.is_in_doubt());
     render_failed("Failed:", &failed, &mut text);
@@ -50,6 +50,12 @@ pub fn render_done(calls: &[ToolCall], declined: Option<&DeclinedCall>) -> Strin
         let _ = writeln!(text, "- {}: {}", call_text(tool, arguments), escaped(&short_reason(reason)));
     }
     text.push_str(DONE_CLOSE);
+    let mut secrets = Secrets::default();
+    for call in calls {
+        secrets.collect(call.arguments.raw());
+        secrets.collect(call.output.as_text());
+    }
+    secrets.scrub(&mut text);
     text
 }
 
@@ -67,12 +73,11 @@ fn render_failed(title: &str, calls: &[&ToolCall], text: &mut String) {
 }
 
 fn call_text(tool: &str, arguments: &Arguments) -> String {
-    format!("{}({})", escaped(tool), shown(arguments.raw()))
+    format!("{}({})", escaped(tool), cut(&arguments.masked()))
 }
 
-fn shown(text: &str) -> String {
-    let masked = mask_text(text).text;
-    let shown = prefix(&masked, SHOWN_RESULT_BYTES);
+fn cut(masked: &str) -> String {
+    let shown = prefix(masked, SHOWN_RESULT_BYTES);
     let cut = if shown.len() < masked.len() { " … (cut)" } else { "" };
     format!("{}{cut}", escaped(shown))
 }

@@ -21,10 +21,9 @@ pub(crate) use preflight::{blocks, broken_by, preflight};
 pub(crate) use rehearse::Recorded;
 use serde::{Deserialize, Serialize};
 
-use serde::{Deserialize, Serialize};
-
-use crate::procedure::{Procedure, Said, Sources, Step, Today};
+use crate::procedure::{Procedure, Said, Sources, Step, Supplied, Today};
 use crate::run::{Arguments, CallStatus, ToolCall};
+use crate::secret::Secrets;
 use crate::tool::ToolManifest;
 
 /// A call that memory plans.
@@ -38,7 +37,7 @@ pub struct PlannedCall {
     pub arguments: Arguments,
     /// Calls with one number may run side by side.
     pub group: Option<u32>,
-    /// Arguments, as JSON pointers, that an earlier result has yet to give; what stands there is what was
+    /// Arguments, as JSON pointers, that an earlier result or the host's secrets have yet to give; what stands there is what was
     /// recorded and is not to be sent. Empty in what [`Session::decide`](crate::engine::Session::decide) plans.
     pub open: Vec<String>,
 }
@@ -125,6 +124,8 @@ pub(crate) struct Replay {
     /// Which of them were its own, whether they worked or not, by their place in the run.
     made: Vec<usize>,
     stopped: Option<Divergence>,
+    /// The secrets that the host supplied.
+    secrets: Supplied,
 }
 
 impl Replay {
@@ -145,7 +146,20 @@ impl Replay {
             looked_at: 0,
             made: Vec::new(),
             stopped: None,
+            secrets: Supplied::new(),
         }
+    }
+
+    /// The same with the secrets that it takes.
+    pub(crate) fn with_secrets(self, secrets: Supplied) -> Self {
+        Self { secrets, ..self }
+    }
+
+    /// The secrets that the host supplied for it.
+    pub(crate) fn secrets(&self) -> Secrets {
+        let mut secrets = Secrets::default();
+        secrets.add(self.secrets.values());
+        secrets
     }
 
     /// The procedure.
@@ -219,10 +233,10 @@ impl Replay {
 
     /// The arguments of a step as the results so far give them.
     fn bound(&self, step: &Step) -> Result<Arguments, String> {
-        let Self { results, parameters, today, .. } = self;
+        let Self { results, parameters, today, secrets, .. } = self;
         match step.guards.iter().find_map(|guard| results.broken(guard)) {
             Some(reason) => Err(reason),
-            None => step.bound(&Sources { results, parameters, today }),
+            None => step.bound(&Sources { results, parameters, today, secrets }),
         }
     }
 
@@ -300,7 +314,9 @@ impl Replay {
         self.origin.get(step).copied().unwrap_or(self.procedure.steps.len())
     }
 
-    fn stop(&mut self, step: usize, reason: String, cause: StopCause) -> Divergence {
+    fn stop(&mut self, step: usize, mut reason: String, cause: StopCause) -> Divergence {
+        // A tool may say what it was sent.
+        self.secrets().scrub(&mut reason);
         let divergence = Divergence { step: self.origin_of(step), reason, cause };
         self.stopped = Some(divergence.clone());
         divergence

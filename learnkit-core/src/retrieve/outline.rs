@@ -37,6 +37,7 @@ struct Said<'a> {
     /// By step, then by path.
     results: BTreeMap<usize, BTreeMap<&'a str, Vec<&'a str>>>,
     task: Vec<&'a str>,
+    secrets: Vec<String>,
     dates: Vec<String>,
     constants: Vec<String>,
     chosen: Vec<String>,
@@ -58,6 +59,7 @@ impl fmt::Display for Said<'_> {
             }
         };
         push(&self.task.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>(), "", " from the task");
+        push(&self.secrets, "", "");
         push(&self.dates, "", "");
         push(self.constants.get(..self.constants.len().min(SHOWN_VALUES)).unwrap_or_default(), "always ", "");
         push(&self.chosen, "yours to choose: ", "");
@@ -81,6 +83,8 @@ struct Argument {
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Source {
+    /// A secret of this name.
+    Secret(String),
     /// The day of the run, so many days on.
     Clock(i64),
     /// An earlier result; one that names the value comes before one that chose it from several.
@@ -153,6 +157,7 @@ impl Outline {
                 (Some(Source::Result { step, path, .. }), _) => {
                     said.results.entry(*step).or_default().entry(path).or_default().push(name);
                 }
+                (Some(Source::Secret(secret)), _) => said.secrets.push(format!("{name} from the secret `{secret}`")),
                 (Some(Source::Clock(days)), _) => said.dates.push(format!("{name} = {}", DaysOn(*days))),
                 (Some(Source::Task), _) => said.task.push(name),
                 (None, Some(value)) if self.examples > 1 => said.constants.push(format!("{name} = {value}")),
@@ -206,6 +211,7 @@ fn sources(step: &Step, pointer: &str, value: &Json, given: &Given) -> BTreeSet<
         match part {
             Part::Text { .. } => {}
             Part::Parameter { .. } => drop(sources.insert(Source::Task)),
+            Part::Secret { name } => drop(sources.insert(Source::Secret(name.clone()))),
             Part::Date { days, .. } => drop(sources.insert(Source::Clock(*days))),
             Part::Result { candidates } => sources.extend(candidates.iter().map(|candidate| Source::Result {
                 chosen: !candidate.is_definite(),

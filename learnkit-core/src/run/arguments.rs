@@ -1,22 +1,39 @@
 //! The arguments of a call, kept as the text that was written.
 
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::json::Json;
+use crate::secret::mask_json;
 use crate::{Error, Result};
 
 /// Raw JSON text of a call's arguments; big integers and decimals stay exact.
 ///
-/// Anything is accepted (`null`, `""`, broken JSON); only a JSON object can be replayed.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Arguments(String);
+/// Anything is accepted (`null`, `""`, broken JSON); only a JSON object can be replayed. `Debug` shows them as
+/// [`Self::masked`] gives them, `Display` and [`Self::raw`] to the letter. Where a replay filled in secrets, they
+/// are written as JSON without them.
+#[derive(Clone)]
+pub struct Arguments {
+    raw: String,
+    /// How they read without the secrets that a replay filled in; absent where it filled in none.
+    shown: Option<Box<str>>,
+}
 
 impl Arguments {
     /// Keeps the text as it is.
     pub fn from_raw(raw: impl Into<String>) -> Self {
-        Self(raw.into())
+        Self { raw: raw.into(), shown: None }
+    }
+
+    /// The same, for which this is shown and stored.
+    pub(crate) fn shown_as(self, shown: String) -> Self {
+        Self { shown: Some(shown.into()), ..self }
+    }
+
+    /// The arguments as they are stored, shown and compared: every secret masked, also one that nothing but a
+    /// replay knows to be one. The same arguments give the same text.
+    pub fn masked(&self) -> String {
+        mask_json(self.shown.as_deref().unwrap_or(&self.raw)).text
     }
 
     /// Writes a value as JSON.
@@ -25,13 +42,13 @@ impl Arguments {
     /// `InvalidInput` when the value cannot be written as JSON (a map with keys that are not text).
     pub fn of(value: &impl Serialize) -> Result<Self> {
         serde_json::to_string(value)
-            .map(Self)
+            .map(Self::from_raw)
             .map_err(|error| Error::invalid("arguments cannot be written as JSON").with_source(error))
     }
 
     /// The text.
     pub fn raw(&self) -> &str {
-        &self.0
+        &self.raw
     }
 
     /// The arguments as JSON, numbers exact.
@@ -39,7 +56,7 @@ impl Arguments {
     /// # Errors
     /// `InvalidInput` when the text is not one JSON value.
     pub fn json(&self) -> Result<Json> {
-        Json::parse(&self.0)
+        Json::parse(&self.raw)
     }
 
     /// Reads the arguments into the caller's type.
@@ -47,7 +64,7 @@ impl Arguments {
     /// # Errors
     /// `InvalidInput` when they do not fit, with serde's reason as the source.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T> {
-        serde_json::from_str(&self.0)
+        serde_json::from_str(&self.raw)
             .map_err(|error| Error::invalid("arguments do not fit what the tool takes").with_source(error))
     }
 
@@ -58,40 +75,73 @@ impl Arguments {
 
     /// The object without fields.
     pub(crate) fn none() -> Self {
-        Self("{}".to_owned())
+        Self::from_raw("{}")
     }
 
     /// Whether nothing was given: no text, or the empty JSON string, as some models write it for a tool
     /// without parameters.
     pub(crate) fn is_blank(&self) -> bool {
-        matches!(self.0.trim(), "" | "\"\"")
+        matches!(self.raw.trim(), "" | "\"\"")
     }
 
     /// Visits the text.
     pub(crate) fn each_text(&mut self, visit: &impl Fn(&mut String)) {
-        visit(&mut self.0);
+        self.shown = None;
+        visit(&mut self.raw);
     }
 
     /// Whether two texts mean the same arguments: equal, or equal JSON in another key order.
     pub fn same_as(&self, other: &Self) -> bool {
-        self.0 == other.0 || matches!((self.json(), other.json()), (Ok(a), Ok(b)) if a == b)
+        self.raw == other.raw || matches!((self.json(), other.json()), (Ok(a), Ok(b)) if a == b)
     }
 
     /// The text in a stable form: keys sorted, no spaces, numbers as written.
     pub(crate) fn stable(&self) -> String {
-        self.json().map_or_else(|_| self.0.clone(), |json| json.to_text())
+        self.json().map_or_else(|_| self.raw.clone(), |json| json.to_text())
+    }
+}
+
+impl PartialEq for Arguments {
+    fn eq(&self, other: &Self) -> bool {
+        self.raw == other.raw
+    }
+}
+
+impl Eq for Arguments {}
+
+impl std::hash::Hash for Arguments {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.raw.hash(state);
+    }
+}
+
+impl Serialize for Arguments {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.shown.as_deref().unwrap_or(&self.raw))
+    }
+}
+
+impl<'de> Deserialize<'de> for Arguments {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        String::deserialize(deserializer).map(Self::from_raw)
+    }
+}
+
+impl std::fmt::Debug for Arguments {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Arguments").field(&self.masked()).finish()
     }
 }
 
 impl From<serde_json::Value> for Arguments {
     fn from(value: serde_json::Value) -> Self {
-        Self(value.to_string())
+        Self::from_raw(value.to_string())
     }
 }
 
 impl std::fmt::Display for Arguments {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.raw)
     }
 }
 

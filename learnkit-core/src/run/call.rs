@@ -13,7 +13,7 @@ const STORED_ARGUMENT_BYTES: usize = 64 * 1024;
 const STORED_REASON_BYTES: usize = 500;
 
 /// Whether a call worked.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case", deny_unknown_fields)]
 pub enum CallStatus {
     /// It worked.
@@ -72,7 +72,7 @@ impl ToolCall {
 
     /// The same where the result is at hand as it is stored.
     pub(super) fn stored_with(&self, result: StoredOutput) -> StoredCall {
-        let arguments = crate::secret::mask_json(self.arguments.raw()).text;
+        let arguments = self.arguments.masked();
         StoredCall {
             tool: self.tool.clone(),
             arguments: Arguments::from_raw(prefix(&arguments, STORED_ARGUMENT_BYTES)),

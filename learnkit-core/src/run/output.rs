@@ -7,14 +7,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::hash::sha256;
 use crate::json::Json;
-use crate::secret::{holds_secret, mask_text};
+use crate::secret::{Veiled, holds_secret, mask_text};
 use crate::{Error, Result};
 
 /// Results longer than this are stored as a prefix, in bytes (semantics §5).
 pub const STORED_RESULT_BYTES: usize = 64 * 1024;
 
 /// The result of a tool, as text; JSON stays the JSON text the tool wrote.
-#[derive(Debug, Clone, PartialEq, Eq)]
+///
+/// `Debug` shows it with its secrets masked.
+#[derive(Clone, PartialEq, Eq)]
 pub struct ToolOutput {
     // Shared, because planners are given the whole history at every step.
     text: Arc<str>,
@@ -76,7 +78,7 @@ impl ToolOutput {
     /// The same of a result that was read already.
     pub(super) fn stored_as(&self, read: &Json, limit: usize) -> StoredOutput {
         let is_nested = matches!(read, Json::Object(_) | Json::List(_));
-        let masked = if is_nested && !holds_secret(read, false) {
+        let masked = if is_nested && !holds_secret(read) {
             Cow::Borrowed(&*self.text)
         } else {
             Cow::Owned(mask_text(&self.text).text)
@@ -88,6 +90,16 @@ impl ToolOutput {
             truncated: masked.len() > limit,
             media_type: self.media_type.clone(),
         }
+    }
+}
+
+impl std::fmt::Debug for ToolOutput {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ToolOutput")
+            .field("text", &Veiled(&self.text))
+            .field("media_type", &self.media_type)
+            .field("is_error", &self.is_error)
+            .finish()
     }
 }
 

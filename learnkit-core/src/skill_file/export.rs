@@ -163,7 +163,7 @@ impl ExportedCall {
             _ => serde_json::value::to_raw_value(&masked).map_err(unwritable)?,
         };
         let taken_from = step.origins().into_iter().filter_map(|Origin { argument, source }| match source {
-            OriginSource::Parameter(_) | OriginSource::Clock { .. } => None,
+            OriginSource::Parameter(_) | OriginSource::Secret(_) | OriginSource::Clock { .. } => None,
             OriginSource::Result { step, path } => {
                 Some(TakenFrom { argument: argument.to_owned(), step: step + 1, path: path.to_owned() })
             }

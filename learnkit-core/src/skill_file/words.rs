@@ -74,6 +74,7 @@ fn call_in_words(step: &Step) -> String {
         // A String takes every write.
         let _ = match source {
             OriginSource::Parameter(name) => write!(sentence, "; take {argument} anew from the task's {}", code(name)),
+            OriginSource::Secret(name) => write!(sentence, "; take {argument} from the secret {}", code(name)),
             OriginSource::Clock { days } => write!(sentence, "; take the date of {argument} anew: {}", DaysOn(days)),
             OriginSource::Result { step, path } => {
                 let path = code(if path.is_empty() { "/" } else { path });

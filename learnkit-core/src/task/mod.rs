@@ -21,7 +21,7 @@ use crate::{Error, Result};
 /// let task = Task::new("Build an active-user CSV report").with_format("csv");
 /// assert_eq!(task.text(), "Build an active-user CSV report");
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Task {
     text: String,
     template: Option<String>,
@@ -160,7 +160,7 @@ impl fmt::Display for Task {
 }
 
 /// A template on its way to a [`Task`].
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct TaskTemplate {
     template: String,
     values: BTreeMap<String, String>,

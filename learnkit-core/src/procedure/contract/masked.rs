@@ -44,7 +44,7 @@ fn mask_keyword(keyword: &str, value: &mut Json, is_secret: bool) {
         }
         // An enum may be compared value by value, so that each is masked on its own.
         value if VALUES.contains(&keyword) && is_secret => mask_all(value),
-        value if VALUES.contains(&keyword) => drop(mask_value(value, false)),
+        value if VALUES.contains(&keyword) => drop(mask_value(value)),
         value => mask(value, is_secret),
     }
 }
