@@ -244,8 +244,8 @@ async fn a_grant_is_used_up_by_one_call() {
     let pen = || ToolRequest::new("add", json!({"sku": "pen"}));
     // One after the other, then two side by side.
     let planner = Script::of([
-        PlannerReply { tool_calls: vec![pen()], answer: None },
-        PlannerReply { tool_calls: vec![pen(), pen()], answer: None },
+        PlannerReply { tool_calls: vec![pen()], ..PlannerReply::default() },
+        PlannerReply { tool_calls: vec![pen(), pen()], ..PlannerReply::default() },
         PlannerReply::answer("three pens"),
     ]);
     run(&memory, "Add three pens", &world, &planner).await.unwrap();

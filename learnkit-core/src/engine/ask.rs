@@ -102,7 +102,7 @@ impl LearnKit {
             }
             Ok(None)
         };
-        match self.asked("secret provider", asking).await {
+        match self.asked("secret provider", self.inner.settings.hook_deadline, asking).await {
             Ok(None) => Ok(supplied),
             Ok(Some(name)) => Err(Declined::Refused(format!("the secret provider has no value for `{name}`"))),
             Err(reason) => Err(Declined::Broken(reason)),

@@ -8,7 +8,7 @@ use super::execute::make;
 use super::inspect::{Inspection, PlanLine};
 use crate::record::RunId;
 use crate::replay::{Divergence, Leave, Next, Permit, PlannedCall, Replay, is_read_only};
-use crate::run::{CallDraft, ToolTracker};
+use crate::run::{Arguments, CallDraft, ToolTracker};
 use crate::tool::{EffectClass, ToolContext, ToolManifest, ToolSet};
 use crate::{Result, Task};
 
@@ -119,14 +119,15 @@ pub(super) fn foreseen_at_rest(choice: &Choice, permit: Permit) -> Foreseen {
 
 fn replay_of(choice: &Choice) -> Option<Replay> {
     let procedure = choice.record.as_ref()?.procedure()?.clone();
-    Some(Replay::new(Arc::new(procedure), choice.parameters.clone(), choice.today.clone()))
+    let replay = Replay::new(Arc::new(procedure), choice.parameters.clone(), choice.today.clone());
+    Some(replay.with_secrets(choice.secrets.clone()))
 }
 
 fn plan_line(replay: &Replay, permit: Permit, tools: Option<&ToolManifest>, call: &PlannedCall) -> PlanLine {
     let step = replay.procedure().steps.get(call.step);
     PlanLine {
         tool: call.tool.clone(),
-        arguments: call.arguments.clone(),
+        arguments: Arguments::from_raw(call.arguments.masked()),
         effect: step.map_or(EffectClass::Unknown, |step| step.effect),
         approval: step.is_some_and(|step| permit.leave(step, tools) == Leave::Asked),
         is_made: false,

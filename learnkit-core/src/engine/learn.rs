@@ -19,7 +19,7 @@ use crate::record::{
     AgentName, Confidence, Content, Failure, Origin, Provenance, Record, RecordId, RunId, Skill, TaskLink, Trace, Trust,
 };
 use crate::replay::StopCause;
-use crate::run::{AnswerSource, GateSource, Reading, StoredRun, ToolCall, Verdict};
+use crate::run::{AnswerSource, Gate, GateSource, Reading, StoredRun, ToolCall, Verdict};
 use crate::run::{is_outage, short_reason};
 use crate::secret::Secrets;
 use crate::{BoxError, Error, Result, Task};

@@ -354,8 +354,8 @@ impl Step {
         self.bound_where(&sources, is_open)
     }
 
-    /// The arguments with every slot filled but those that read the result of an `open` step: these are as they
-    /// were recorded, and listed.
+    /// The arguments with every slot filled but those that read the result of an `open` step or take a secret that
+    /// is not there: these are as they were recorded, and listed.
     ///
     /// # Errors
     /// The reason in words why another value cannot be taken.
@@ -364,7 +364,8 @@ impl Step {
         sources: &Sources<'_>,
         open: impl Fn(usize) -> bool,
     ) -> Result<(Arguments, Vec<String>), String> {
-        self.bound_where(sources, |slot| slot.reads(&open))
+        let is_missing = |slot: &Slot| slot.secrets().any(|name| !sources.secrets.contains_key(name));
+        self.bound_where(sources, |slot| slot.reads(&open) || is_missing(slot))
     }
 
     fn bound_where(

@@ -39,7 +39,7 @@ impl Replay {
 
     /// The arguments of a step and which of them are open; guards count where all that they look at is there.
     fn bound_so_far(&self, step: &Step) -> Result<(crate::run::Arguments, Vec<String>), String> {
-        let Self { results, parameters, today, .. } = self;
+        let Self { results, parameters, today, secrets, .. } = self;
         let is_told = |guard: &&crate::procedure::Guard| guard.places.iter().all(|place| !self.is_open(place.step));
         match step.guards.iter().filter(is_told).find_map(|guard| results.broken(guard)) {
             Some(reason) => Err(reason),

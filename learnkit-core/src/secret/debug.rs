@@ -106,9 +106,10 @@ impl Debug for RunFailure {
 
 impl Debug for PlannerReply {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        let Self { tool_calls, answer } = self;
+        let Self { tool_calls, answer, tokens } = self;
         let mut shown = f.debug_struct("PlannerReply");
-        shown.field("tool_calls", tool_calls).field("answer", &answer.as_deref().map(Veiled)).finish()
+        shown.field("tool_calls", tool_calls).field("answer", &answer.as_deref().map(Veiled));
+        shown.field("tokens", tokens).finish()
     }
 }
 

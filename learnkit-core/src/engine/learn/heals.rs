@@ -5,7 +5,7 @@ use super::Lesson;
 use crate::backend::RunFilter;
 use crate::procedure::{Procedure, Today};
 use crate::record::RecordId;
-use crate::replay::Recorded;
+use crate::replay::{Recorded, StopCause};
 use crate::run::{StoredRun, Verdict};
 
 /// So many of the newest runs of a task are looked at for repeats of a procedure before another takes its place.
