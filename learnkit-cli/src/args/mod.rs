@@ -21,7 +21,7 @@ pub(crate) use self::drift::{
     DriftArgs, DriftCheckArgs, DriftCommand, GoldenCheckArgs, GoldenCommand, GoldenExportArgs,
 };
 pub(crate) use self::records::{AddCommand, RecordsArgs, RecordsCommand};
-pub(crate) use self::runs::{ReportedOutcome, RunsArgs, RunsCommand};
+pub(crate) use self::runs::{RecoverArgs, ReportedOutcome, RunsArgs, RunsCommand};
 pub(crate) use self::setup::{CompletionsArgs, ConfigArgs, ConfigCommand, LinkedArgs, ManArgs};
 pub(crate) use self::skills::{ExportArgs, ImportArgs, LeastStatus, SkillFormat, SkillsArgs, SkillsCommand, WhoseArgs};
 pub(crate) use self::transfer::{ExportMemoryArgs, ImportMemoryArgs};

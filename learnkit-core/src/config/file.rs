@@ -57,6 +57,8 @@ pub struct Config {
     pub memory_deadline_ms: Option<u64>,
     /// The longest that a verifier or a precheck may take, in milliseconds.
     pub hook_deadline_ms: Option<u64>,
+    /// How long a run stays with its process after the last word of it, in milliseconds.
+    pub run_lease_ms: Option<u64>,
     /// The share of runs that skip memory, 0 to 1.
     pub holdout_rate: Option<f64>,
     /// The time zone in which a task means "today".
@@ -106,6 +108,7 @@ impl Config {
             stored_result_bytes: self.stored_result_bytes.unwrap_or(default.stored_result_bytes),
             memory_deadline: self.memory_deadline_ms.map_or(default.memory_deadline, Duration::from_millis),
             hook_deadline: self.hook_deadline_ms.map_or(default.hook_deadline, Duration::from_millis),
+            run_lease: self.run_lease_ms.map_or(default.run_lease, Duration::from_millis),
             holdout_rate: self.holdout_rate.unwrap_or(default.holdout_rate),
             time_zone: self.time_zone.clone().unwrap_or(default.time_zone),
         }

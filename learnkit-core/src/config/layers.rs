@@ -153,6 +153,7 @@ fn defaults() -> Config {
         stored_result_bytes,
         memory_deadline,
         hook_deadline,
+        run_lease,
         holdout_rate,
         time_zone,
     } = Settings::default();
@@ -170,6 +171,7 @@ fn defaults() -> Config {
         stored_result_bytes: Some(stored_result_bytes),
         memory_deadline_ms: u64::try_from(memory_deadline.as_millis()).ok(),
         hook_deadline_ms: u64::try_from(hook_deadline.as_millis()).ok(),
+        run_lease_ms: u64::try_from(run_lease.as_millis()).ok(),
         holdout_rate: Some(holdout_rate),
         time_zone: Some(time_zone),
         ..Config::default()
@@ -211,6 +213,7 @@ mod tests {
             ("stored_result_bytes", "11"),
             ("memory_deadline_ms", "12"),
             ("hook_deadline_ms", "13"),
+            ("run_lease_ms", "14"),
             ("holdout_rate", "0.25"),
             ("time_zone", "+02:00"),
             ("budget.records", "2"),

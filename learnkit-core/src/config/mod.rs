@@ -97,6 +97,8 @@ pub struct Settings {
     pub memory_deadline: Duration,
     /// The longest that a verifier or a precheck of the host may take; it may ask another system.
     pub hook_deadline: Duration,
+    /// How long a run stays with its process after the last word of it; then a retry by its id may take it.
+    pub run_lease: Duration,
     /// The share of runs that skip memory, 0 to 1, so that arms can be compared.
     pub holdout_rate: f64,
     /// The time zone in which a task means "today".
@@ -113,6 +115,7 @@ impl Default for Settings {
             stored_result_bytes: STORED_RESULT_BYTES,
             memory_deadline: Duration::from_secs(5),
             hook_deadline: Duration::from_secs(30),
+            run_lease: Duration::from_secs(30),
             holdout_rate: 0.0,
             time_zone: TimeZone::default(),
         }
@@ -138,6 +141,9 @@ impl Settings {
         }
         if self.hook_deadline.is_zero() {
             return wrong("`hook_deadline` must be longer than 0");
+        }
+        if self.run_lease.is_zero() {
+            return wrong("`run_lease` must be longer than 0");
         }
         Ok(())
     }

@@ -60,7 +60,7 @@ impl Guidance {
 }
 
 impl Choice {
-    fn cold(today: Today, reason: impl Into<String>) -> Self {
+    pub(super) fn cold(today: Today, reason: impl Into<String>) -> Self {
         Self {
             mode: Mode::Cold,
             reason: reason.into(),
@@ -192,7 +192,7 @@ impl LearnKit {
     }
 
     /// Goes on from a cold choice, which says why it is no replay.
-    async fn guide_or_cold(&self, task: &Task, mut choice: Choice) -> Choice {
+    pub(super) async fn guide_or_cold(&self, task: &Task, mut choice: Choice) -> Choice {
         match self.guidance(task).await {
             Ok(guidance) => choice.guidance = guidance,
             Err(error) => choice.warnings.push(format!("memory could not be searched: {}", error.chain())),
@@ -265,7 +265,7 @@ impl LearnKit {
     }
 
     /// Whether a record may replay, as far as can be told without asking the host.
-    fn judged(&self, record: &Record, asked: &Asked<'_>) -> Result<WorldCheck, String> {
+    pub(super) fn judged(&self, record: &Record, asked: &Asked<'_>) -> Result<WorldCheck, String> {
         let Asked { task, tools, values_decide, .. } = asked;
         let setting = self.inner.settings.replay_trust;
         may_replay(record, setting, self.now())?;

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 
 use super::account::{Answer, stored_run};
 use super::changes::{Changes, failure_id};
+use super::journal::Suspension;
 use super::library::trace_id;
 use super::session::State;
 use super::templates::{Shown, TemplateChange};
@@ -93,6 +94,8 @@ pub(super) struct Ended {
     /// What the verifier of the host found.
     pub(super) verified: Option<Verdict>,
     pub(super) is_verifier_asked: bool,
+    /// Set where a retry by its id goes on with the run, so that it is not stored as finished.
+    pub(super) suspended: Option<Suspension>,
     pub(super) state: State,
 }
 
@@ -110,6 +113,21 @@ pub(super) enum Fate {
     Known,
     /// It could not be stored.
     Lost(Error),
+}
+
+impl LearnKit {
+    /// Leaves an interrupted run to a retry: its journal is given back, nothing is learned.
+    pub(super) async fn leave_open(&self, ended: &Ended, outcome: &Outcome) -> Learned {
+        let kit = self.with_agent(ended.agent.clone());
+        let Lesson { mut run, answer, .. } = Lesson::of(&kit, ended, outcome);
+        (run.trust, run.procedure) = (None, None);
+        run.warnings.extend(ended.suspended.as_ref().map(|open| format!("the run is not stored: {}", open.reason)));
+        let fate = self.finish_cancelled(ended).await;
+        if let Fate::Lost(error) = &fate {
+            run.warnings.push(format!("its journal was not given back: {}", error.chain()));
+        }
+        Learned { report: RunReport::of(&run, answer), fate }
+    }
 }
 
 /// Gates a run, learns from it and stores it.
@@ -268,6 +286,9 @@ impl<'a> Lesson<'a> {
     }
 
     fn distilled(&self) -> Option<Procedure> {
+        if !self.ended.state.is_whole {
+            return None;
+        }
         let stored_result_bytes = self.kit.inner.settings.stored_result_bytes;
         let today = self.day();
         let source = Source {
@@ -360,7 +381,8 @@ impl<'a> Lesson<'a> {
 
     /// Whether memory planned a part of the run: then it confirms nothing.
     fn is_partly_replayed(&self) -> bool {
-        self.ended.state.replay.as_ref().is_some_and(|(_, replay)| replay.done_count() > 0)
+        let is_replaying = self.ended.state.replay.as_ref().is_some_and(|(_, replay)| replay.done_count() > 0);
+        is_replaying || self.ended.calls.iter().any(|call| call.replayed)
     }
 
     /// Credits or blames only records that the run followed: their tools are a prefix of the run's. What a

@@ -4,6 +4,7 @@
 
 mod arguments;
 mod call;
+mod journal;
 mod outcome;
 mod output;
 mod reading;
@@ -13,6 +14,7 @@ mod tracker;
 pub use arguments::Arguments;
 pub(crate) use call::short_reason;
 pub use call::{CallStatus, Cut, StoredCall, ToolCall};
+pub use journal::{Journal, JournalStep, Lease, OpenReplay, OpenRun, StepState};
 pub use outcome::{Gate, GateSource, QUALITY_THRESHOLD, Verdict, failure_of, outcome_score};
 pub(crate) use output::prefix;
 pub use output::{STORED_RESULT_BYTES, StoredOutput, ToolOutput};

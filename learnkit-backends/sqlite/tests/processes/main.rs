@@ -6,4 +6,5 @@ mod child;
 mod counting;
 mod crashes;
 mod crowd;
+mod journal;
 mod limits;
