@@ -8,7 +8,7 @@ use std::path::Path;
 
 use learnkit::engine::{Planner, PlannerReply, PlanningTurn, ReactOptions};
 use learnkit::run::{Arguments, ToolOutput};
-use learnkit::tool::{ToolAnnotations, ToolContext, ToolSet};
+use learnkit::tool::{ToolContext, ToolSet};
 use learnkit::{BoxError, LearnKit, async_trait, run_react_agent};
 use serde_json::json;
 

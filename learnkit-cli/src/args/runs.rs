@@ -95,7 +95,7 @@ pub(crate) struct RecoverArgs {
     #[arg(long)]
     pub(crate) done: bool,
     /// What it gave, as the tool would have written it
-    #[arg(long, value_name = "TEXT", requires = "done")]
+    #[arg(long, value_name = "TEXT", requires = "done", conflicts_with = "not_done")]
     pub(crate) result: Option<String>,
     /// The step was not made
     #[arg(long)]

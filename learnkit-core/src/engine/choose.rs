@@ -43,6 +43,8 @@ pub(super) struct Choice {
     pub(super) guidance: Guidance,
     pub(super) candidates: Vec<CandidateNote>,
     pub(super) warnings: Vec<String>,
+    /// Whether the store failed, so that it is not waited for where that can be done without.
+    pub(super) is_store_broken: bool,
 }
 
 /// What retrieval found.
@@ -72,6 +74,7 @@ impl Choice {
             guidance: Guidance::none(),
             candidates: Vec::new(),
             warnings: Vec::new(),
+            is_store_broken: false,
         }
     }
 }
@@ -140,6 +143,7 @@ impl LearnKit {
                 choice.warnings.push(format!("memory could not be read: {}", error.chain()));
                 // A store that fails is not asked a second time for what can be done without.
                 choice.siblings = Some(Vec::new());
+                choice.is_store_broken = true;
                 return choice;
             }
         };

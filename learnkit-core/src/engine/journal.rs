@@ -112,6 +112,13 @@ impl Journaling {
         StepKey { key: key(free), number: None }
     }
 
+    /// Does not wait for a store that has just failed, unless a retry may come.
+    pub(super) fn do_without(&self) {
+        if !self.is_named {
+            lock(&self.state).phase = Phase::Broken;
+        }
+    }
+
     /// Why this session may do nothing any more.
     fn lost(&self, run: &RunId) -> Option<Error> {
         let Phase::Lost(reason) = &lock(&self.state).phase else { return None };

@@ -294,6 +294,9 @@ impl Session {
             match &self.resumed {
                 None => {
                     let choice = self.kit.choose(&self.task, &self.run_id, view.tools).await;
+                    if let Some(journal) = self.journal.as_ref().filter(|_| choice.is_store_broken) {
+                        journal.do_without();
+                    }
                     lock(&self.state).start(choice);
                 }
                 Some(journal) => {
