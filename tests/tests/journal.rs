@@ -13,12 +13,12 @@ use learnkit::config::Settings;
 use learnkit::engine::{Builder, Outcome, PlannerReply, ReactOptions, SessionOptions, ToolRequest};
 use learnkit::hook::{DoubtfulCall, FinishedRun, Settlement, Verifier};
 use learnkit::portable::ExportSelection;
-use learnkit::record::{RunId, Tenant};
+use learnkit::record::{Kind, RunId, Tenant};
 use learnkit::run::{Arguments, Journal, Mode, StepState, StoredRun, ToolOutput, Verdict};
 use learnkit::tool::{Tool, ToolAnnotations, ToolContext, ToolSet};
 use learnkit::{BoxError, Error, ErrorKind, LearnKit, MemoryStore, RunReport, Task, async_trait, run_react_agent};
 use learnkit_core::testing::ManualClock;
-use learnkit_tests::{Script, nobody, skills, stored_runs};
+use learnkit_tests::{Script, nobody, of_kind, skills, stored_runs};
 use serde_json::json;
 use tokio::sync::Notify;
 
@@ -347,6 +347,40 @@ async fn f18_the_same_call_has_the_same_key_in_every_process() {
 }
 
 #[tokio::test]
+async fn f18_a_call_that_failed_may_have_acted_so_it_is_tried_again_under_its_key() {
+    let (place, service) = (Place::new(), Service::default());
+    service.gives("charge", "Error: the line broke");
+    let script = || Script::new([("charge", json!({})), ("mail", json!({}))], "x");
+    dies_at(&place, &service, "mail", Stuck::BeforeItActs, script()).await;
+    place.wait();
+    service.gives("charge", "charged");
+    let memory = place.process().await;
+    memory.settle(&id(), 2, Settlement::NotDone).await.unwrap();
+    run_named(&memory, &service, &script()).await.unwrap();
+    let keys = service.keys("charge");
+    assert!(keys.len() == 2 && keys[0] == keys[1], "{keys:?}");
+}
+
+#[tokio::test]
+async fn a_run_of_the_hold_out_arm_stays_there_when_it_goes_on() {
+    let (place, service) = (Place::new(), Service::default());
+    learned(&place, &service).await;
+    let settings = || Settings { holdout_rate: 1.0, ..Settings::default() };
+    service.gets_stuck("mail", Stuck::BeforeItActs);
+    let (memory, calls) = (place.builder().settings(settings()).build().await.unwrap(), service.clone());
+    dies(async move { run_named(&memory, &calls, &script()).await }, &service).await;
+    service.works();
+    place.wait();
+    service.done();
+    let memory = place.builder().settings(settings()).build().await.unwrap();
+    memory.settle(&id(), 3, Settlement::NotDone).await.unwrap();
+    let planner = script();
+    let report = run_named(&memory, &service, &planner).await.unwrap();
+    assert_eq!((report.mode, service.done()), (Mode::Cold, vec!["newest".to_owned(), "mail".to_owned()]));
+    assert!(!planner.playbooks()[0].contains("<learnkit-memory"), "{:?}", planner.playbooks());
+}
+
+#[tokio::test]
 async fn a_planner_that_starts_from_scratch_gets_what_is_done_and_makes_only_the_rest() {
     let (place, service) = (Place::new(), Service::default());
     dies_at(&place, &service, "mail", Stuck::BeforeItActs, script()).await;
@@ -598,7 +632,7 @@ async fn what_nobody_will_go_on_with_is_closed_and_teaches_nothing() {
     let stored = memory.run(&id()).await.unwrap();
     let worked: Vec<bool> = stored.calls.iter().map(|call| call.status.is_ok()).collect();
     assert_eq!((worked, stored.learned, stored.gate.score), (vec![true, true, false], Vec::new(), None));
-    assert_eq!(skills(&memory).await, []);
+    assert_eq!((skills(&memory).await, of_kind(&memory, Kind::Trace).await.len()), (Vec::new(), 1));
     assert_eq!(memory.abandon_run(&id()).await.unwrap_err().kind(), ErrorKind::NotFound);
     assert_eq!(run_named(&memory, &service, &nobody()).await.unwrap_err().kind(), ErrorKind::Conflict);
 }

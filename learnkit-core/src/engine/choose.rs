@@ -348,7 +348,7 @@ impl LearnKit {
     }
 
     /// Whether the run's id falls into the share of runs that skip memory.
-    fn is_held_out(&self, run: &RunId) -> bool {
+    pub(super) fn is_held_out(&self, run: &RunId) -> bool {
         let hash = Fingerprint::new("holdout").part(run.as_str()).hex();
         let share = hash.get(..8).and_then(|digits| u32::from_str_radix(digits, 16).ok()).unwrap_or(u32::MAX);
         f64::from(share) / f64::from(u32::MAX) < self.inner.settings.holdout_rate

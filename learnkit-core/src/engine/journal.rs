@@ -46,7 +46,7 @@ struct State {
     numbers: BTreeMap<usize, u32>,
     /// Steps of an earlier process that only began and are made again, by idempotency key.
     begun_before: BTreeMap<String, JournalStep>,
-    /// The idempotency keys of what an earlier process made.
+    /// The idempotency keys of what an earlier process made and what worked.
     done_before: BTreeSet<String>,
     /// What was found in the calls so far, to be masked wherever it stands.
     secrets: Secrets,
@@ -84,10 +84,11 @@ impl Journaling {
         let mut state = State { phase: Phase::Open, ..State::default() };
         state.last_number = journal.steps.iter().map(|step| step.number).max().unwrap_or(0);
         for step in &journal.steps {
-            if step.is_done() {
-                state.done_before.insert(step.idempotency_key.clone());
-            } else {
+            if !step.is_done() {
                 state.begun_before.insert(step.idempotency_key.clone(), step.clone());
+            } else if step.call.status.is_ok() {
+                // One that failed is tried again under its key: the service may have acted all the same.
+                state.done_before.insert(step.idempotency_key.clone());
             }
         }
         Self { owner, is_named: true, state: Mutex::new(state), writing: tokio::sync::Mutex::default() }

@@ -508,9 +508,6 @@ impl<'a> Lesson<'a> {
     }
 
     fn trace(&self) -> Record {
-        let calls = self.run.calls.iter().filter(|call| call.parent.is_none());
-        let calls =
-            calls.map(|call| if call.status.is_ok() { call.tool.clone() } else { format!("{} (failed)", call.tool) });
         let outcome = match (self.passes(), self.fails()) {
             (true, _) => "success",
             (_, true) => "failure",
@@ -520,7 +517,7 @@ impl<'a> Lesson<'a> {
             run: self.run.id.clone(),
             task: self.run.text.clone(),
             outcome: outcome.to_owned(),
-            calls: calls.collect(),
+            calls: traced(&self.run),
         };
         let id = trace_id(&self.run.id);
         // Not linked to the exact task: a task that is repeated a thousand times must stay one quick lookup.
@@ -552,6 +549,12 @@ impl<'a> Lesson<'a> {
         let stored = self.kit.run(&self.run.id).await.ok()?;
         Some(RunReport::of(&stored, answer))
     }
+}
+
+/// The calls of a run as its trace names them.
+pub(super) fn traced(run: &StoredRun) -> Vec<String> {
+    let outer = run.calls.iter().filter(|call| call.parent.is_none());
+    outer.map(|call| if call.status.is_ok() { call.tool.clone() } else { format!("{} (failed)", call.tool) }).collect()
 }
 
 /// The id of a procedure of a task: the same calls for the same task are one record.

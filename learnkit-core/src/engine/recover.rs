@@ -1,11 +1,13 @@
 //! Runs that did not finish: looking at them, and what people say about them.
 
 use super::journal::new_owner;
+use super::learn::traced;
+use super::library::trace_id;
 use super::resume::held;
 use super::{LearnKit, RunReport};
-use crate::backend::{Batch, Committed, Page, TakeFrom, Taken};
+use crate::backend::{Batch, Committed, Page, Put, PutMode, TakeFrom, Taken};
 use crate::hook::Settlement;
-use crate::record::{RunId, TaskLink};
+use crate::record::{Content, Origin, Provenance, Record, RunId, TaskLink, Trace};
 use crate::run::{
     CallStatus, DecisionNote, Gate, GateSource, Journal, JournalStep, Mode, StepState, StoredCall, StoredRun,
 };
@@ -74,7 +76,8 @@ impl LearnKit {
         let owner = new_owner();
         let journal = self.take_open(id, &owner, TakeFrom::Nobody).await?;
         let run = abandoned(&journal, self.now());
-        let batch = Batch { puts: Vec::new(), run: Some(run.clone()) };
+        let puts = vec![Put { record: trace_of(&run), mode: PutMode::Upsert }];
+        let batch = Batch { puts, run: Some(run.clone()) };
         match self.within("commit", self.inner.store.commit(batch)).await? {
             Committed::Stored(_) => Ok(RunReport::of(&run, None)),
             Committed::RunExists => Err(not_open(id)),
@@ -168,6 +171,19 @@ fn abandoned(journal: &Journal, now: jiff::Timestamp) -> StoredRun {
         started: run.started,
         finished: now,
     }
+}
+
+fn trace_of(run: &StoredRun) -> Record {
+    let origin = Origin {
+        tenant: run.tenant.clone(),
+        scope: run.scope.clone(),
+        agent: run.agent.clone(),
+        provenance: Provenance { author: "distiller".to_owned(), run: Some(run.id.clone()), model: None },
+        at: run.finished,
+    };
+    let (id, task) = (run.id.clone(), run.text.clone());
+    let trace = Trace { run: id, task, outcome: "unknown".to_owned(), calls: traced(run) };
+    Record::new(trace_id(&run.id), origin, Content::Trace(trace))
 }
 
 /// Every step as a call of the run, `parent` as its place among them.

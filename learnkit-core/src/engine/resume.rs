@@ -178,6 +178,10 @@ impl LearnKit {
                 };
                 (choice, Some(replay), sent)
             }
+            Err(_) if self.is_held_out(&journal.run.id) => {
+                let reason = format!("the run goes on after {done} calls: the run is in the hold-out arm");
+                (Choice::cold(today(), reason), None, BTreeMap::new())
+            }
             Err(reason) => {
                 let reason = format!("the run goes on after {done} calls with the planner: {reason}");
                 (self.guide_or_cold(task, Choice::cold(today(), reason)).await, None, BTreeMap::new())
