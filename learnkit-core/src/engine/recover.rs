@@ -116,11 +116,12 @@ fn settled(journal: &mut Journal, number: u32, settlement: &Settlement, limit: u
     let step = journal.steps.iter_mut().find(|step| step.number == number).ok_or_else(|| {
         Error::new(ErrorKind::NotFound, format!("the run has no step {number}; `learnkit runs recover RUN` lists them"))
     })?;
-    let is_open = match (step.state, settlement) {
-        (StepState::Begun, _) => true,
-        (StepState::SaidDone, Settlement::Done(_)) | (StepState::SaidNotDone, Settlement::NotDone) => true,
-        _ => false,
-    };
+    let is_open = matches!(
+        (step.state, settlement),
+        (StepState::Begun, _)
+            | (StepState::SaidDone, Settlement::Done(_))
+            | (StepState::SaidNotDone, Settlement::NotDone)
+    );
     if !is_open {
         let state = step.state.as_str();
         let message = format!("step {number} is not in doubt ({state}); `learnkit runs recover RUN` shows what is");

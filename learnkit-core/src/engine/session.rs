@@ -48,7 +48,7 @@ pub enum Decision {
     Forward {
         /// The playbook and, after a hand-over, the calls that are done; empty when memory has nothing.
         playbook: String,
-        /// The calls that a stopped replay has made; they must not be made again.
+        /// The calls that a stopped replay has made, or this run before a crash; they must not be made again.
         done: Vec<ToolCall>,
         /// Why the planner is asked.
         reason: String,
@@ -328,12 +328,11 @@ impl Session {
             return report.clone();
         }
         let ended = finishing.ended.get_or_insert_with(|| self.end(self.suspension_after(outcome)));
-        let learned = match &ended.suspended {
-            Some(_) => self.kit.leave_open(ended, outcome).await,
-            None => {
-                self.kit.ask_verifier(ended, outcome).await;
-                learn(&self.kit, ended, outcome).await
-            }
+        let learned = if ended.suspended.is_some() {
+            self.kit.leave_open(ended, outcome).await
+        } else {
+            self.kit.ask_verifier(ended, outcome).await;
+            learn(&self.kit, ended, outcome).await
         };
         *finishing = Finishing { ended: None, report: Some(learned.report.clone()) };
         lock(&self.kit.inner.open_runs).remove(&self.run_id);

@@ -270,7 +270,7 @@ impl Procedure {
         let bearings: Vec<Bearing> = self.loops.iter().map(|each| self.bearing(each, other)).collect();
         for (each, bearing) in self.loops.iter_mut().zip(bearings).filter(|(each, _)| each.is_candidate()) {
             match bearing {
-                Bearing::Same(theirs) => other.loops.iter_mut().nth(theirs).into_iter().for_each(|own| own.share(each)),
+                Bearing::Same(theirs) => other.loops.get_mut(theirs).into_iter().for_each(|own| own.share(each)),
                 Bearing::Silent => {}
                 Bearing::Otherwise => each.contradict("a run of this task did not make one call for each element"),
                 Bearing::Empty => other.only_for_an_empty_list(),
