@@ -21,7 +21,7 @@ use learnkit_core::{ErrorKind, LearnKit};
 use rusqlite::{Connection, OpenFlags};
 
 use self::scenario::{Scenario, Work};
-use self::service::{Files, Looking, Points, look_up};
+use self::service::{Effect, Files, Looking, Points, look_up};
 use crate::child::{again, part};
 
 const TEST: &str = "journal::f15_f17_f18_a_process_that_dies_at_any_point_repeats_and_loses_nothing";
@@ -382,4 +382,30 @@ fn f15_f17_f18_a_process_that_dies_at_any_point_repeats_and_loses_nothing() {
     assert!(total.cases >= CASES && total.kills >= total.cases, "{total:?}");
     assert_eq!((total.duplicates, total.lost), (0, 0), "duplicate effects, lost acknowledged steps");
     assert!(total.doubtful > 0 && total.reported == total.doubtful, "every doubtful step is reported: {total:?}");
+}
+
+#[test]
+fn an_effect_that_is_repeated_and_a_step_that_is_lost_are_counted() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let known = runtime.block_on(known(folder.path(), Scenario::Planned));
+    let case = Case::new(&known, Scenario::Planned, Judge::Caller);
+    assert_eq!(case.start(u32::MAX, false).0, End::Done);
+    let counted = |case: &Case| {
+        let mut tally = Tally::default();
+        case.check_end(&mut tally);
+        (tally.duplicates, tally.lost)
+    };
+    assert_eq!(counted(&case), (0, 0));
+    let Effect { key, tool, arguments, .. } = case.files().effects().remove(0);
+    case.files().act(&tool, &key, &arguments);
+    assert_eq!(counted(&case), (1, 0));
+    let cut_off = Case::new(&known, Scenario::Planned, Judge::Caller);
+    assert_eq!(cut_off.start(5, false).0, End::Killed);
+    let (mut tally, mut doubted) = (Tally::default(), BTreeSet::new());
+    cut_off.check_kill(&mut tally, &mut doubted);
+    assert_eq!((tally.lost, doubted.len()), (0, 1));
+    cut_off.files().acknowledge("a step that no journal knows");
+    cut_off.check_kill(&mut tally, &mut doubted);
+    assert_eq!(tally.lost, 1);
 }
