@@ -72,6 +72,7 @@ Example: learnkit runs prune --older-than 30d --keep 1000 --dry-run")]
 
 /// List runs that did not finish, and say what came of steps that are in doubt
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 #[command(group(ArgGroup::new("said").args(["done", "not_done"]).requires("step")))]
 #[command(after_help = "\
 A step is in doubt when it began before a crash, nobody knows whether it was made, and making it

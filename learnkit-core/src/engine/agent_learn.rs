@@ -104,7 +104,7 @@ where
     /// what the store reports when it cannot be told whether the id was used before.
     pub async fn call_with(&self, task: impl Into<Task> + Send, options: SessionOptions) -> Result<RunReport> {
         let memory = self.memory.as_ref().map_err(|error| Error::new(error.kind(), error.message()))?;
-        let session = match memory.begin(task.into(), options).await? {
+        let session = match Box::pin(memory.begin(task.into(), options)).await? {
             Begun::Session(session) => *session,
             Begun::Finished(report) => return Ok(*report),
         };

@@ -18,7 +18,7 @@ use super::{LearnKit, lock};
 use crate::backend::{JournalWrite, Journaled};
 use crate::record::RunId;
 use crate::run::{
-    Arguments, CallDraft, Journal, JournalStep, Lease, OpenReplay, OpenRun, Reading, StepState, ToolCall, ToolOutput,
+    CallDraft, Journal, JournalStep, Lease, OpenReplay, OpenRun, Reading, StepState, ToolCall, ToolOutput,
 };
 use crate::secret::{Secrets, mask_text};
 use crate::tool::EffectClass;
@@ -40,7 +40,7 @@ pub(super) struct Journaling {
 struct State {
     phase: Phase,
     /// What the store has not been told yet.
-    unwritten: Vec<JournalStep>,
+    unwritten: Vec<Noted>,
     last_number: u32,
     /// The numbers of calls by their place in the tracker.
     numbers: BTreeMap<usize, u32>,
@@ -126,18 +126,11 @@ impl Journaling {
         Some(Error::new(ErrorKind::Conflict, reason.clone()).with_context("run_id", run).retryable())
     }
 
-    /// Adds a step to what is written next, its call as it may be stored; a later state of a step replaces an
-    /// earlier one.
-    fn add(&self, mut step: JournalStep, call: &ToolCall, limit: usize) {
+    /// Adds a step to what is written next; a later state of a step replaces an earlier one.
+    fn add(&self, noted: Noted) {
         let mut state = lock(&self.state);
-        step.call = Reading::of(call, limit, &mut state.secrets).stored;
-        if !state.secrets.is_empty() {
-            let scrub = |text: &mut String| state.secrets.scrub(text);
-            step.call.arguments.each_text(&scrub);
-            scrub(&mut step.call.result.text);
-        }
-        step.call.parent = call.parent.and_then(|parent| usize::try_from(*state.numbers.get(&parent)?).ok());
-        state.put(step);
+        state.unwritten.retain(|known| known.number != noted.number);
+        state.unwritten.push(noted);
     }
 
     fn next_number(&self) -> u32 {
@@ -147,16 +140,42 @@ impl Journaling {
     }
 }
 
+/// A step as it is noted; only what is written is made ready for the store.
+#[derive(Debug, Clone)]
+struct Noted {
+    number: u32,
+    state: StepState,
+    key: String,
+    planning_calls: Option<u32>,
+    call: ToolCall,
+    /// So much of the result is stored, in bytes.
+    limit: usize,
+}
+
 impl State {
-    fn put(&mut self, step: JournalStep) {
-        self.unwritten.retain(|known| known.number != step.number);
-        self.unwritten.push(step);
+    /// A step as it may be stored: secrets masked, those too that an earlier call gave away.
+    fn ready(&mut self, noted: &Noted) -> JournalStep {
+        let mut call = Reading::of(&noted.call, noted.limit, &mut self.secrets).stored;
+        if !self.secrets.is_empty() {
+            let scrub = |text: &mut String| self.secrets.scrub(text);
+            call.arguments.each_text(&scrub);
+            scrub(&mut call.result.text);
+        }
+        call.parent = call.parent.and_then(|parent| usize::try_from(*self.numbers.get(&parent)?).ok());
+        JournalStep {
+            number: noted.number,
+            state: noted.state,
+            call,
+            annotations: noted.call.annotations,
+            idempotency_key: noted.key.clone(),
+            planning_calls: noted.planning_calls,
+        }
     }
 
     /// Takes steps back that could not be written; what was noted of them meanwhile is newer.
-    fn put_back(&mut self, steps: Vec<JournalStep>) {
+    fn put_back(&mut self, steps: Vec<Noted>) {
         let newer = std::mem::take(&mut self.unwritten);
-        let is_old = |step: &JournalStep| newer.iter().all(|known| known.number != step.number);
+        let is_old = |step: &Noted| newer.iter().all(|known| known.number != step.number);
         self.unwritten = steps.into_iter().filter(is_old).collect();
         self.unwritten.extend(newer);
     }
@@ -165,12 +184,12 @@ impl State {
 /// Steps on their way to the store; those that do not arrive go back, also when the write is dropped.
 struct OnTheWay<'a> {
     journal: &'a Journaling,
-    write: JournalWrite,
+    steps: Vec<Noted>,
 }
 
 impl Drop for OnTheWay<'_> {
     fn drop(&mut self) {
-        let steps = std::mem::take(&mut self.write.steps);
+        let steps = std::mem::take(&mut self.steps);
         if !steps.is_empty() {
             lock(&self.journal.state).put_back(steps);
         }
@@ -231,29 +250,22 @@ impl Session {
         if let Some(lost) = journal.lost(self.run_id()) {
             return Err(lost);
         }
-        let call = self.tracker().draft_as_call(&draft);
         let is_effect = draft.effect() != EffectClass::ReadOnly;
-        let step = JournalStep {
-            number: key.number.unwrap_or_else(|| journal.next_number()),
-            state: StepState::Begun,
-            annotations: call.annotations,
-            idempotency_key: key.key,
-            planning_calls: self.planning_calls(),
-            // Made anew from the call whenever the step is added.
-            call: ToolCall { arguments: Arguments::none(), ..call.clone() }.stored(0),
-        };
+        let number = key.number.unwrap_or_else(|| journal.next_number());
+        let (key, planning_calls) = (key.key, self.planning_calls());
         if is_effect {
-            journal.add(step.clone(), &call, 0);
-            self.write_intent(journal, &step, draft.is_planned_by_memory()).await?;
+            let (state, call) = (StepState::Begun, self.tracker().draft_as_call(&draft));
+            journal.add(Noted { number, state, key: key.clone(), planning_calls, call, limit: 0 });
+            self.write_intent(journal, number, draft.is_planned_by_memory()).await?;
         }
         let pending = self.tracker().begin(draft);
         let index = pending.index();
-        lock(&journal.state).numbers.insert(index, step.number);
+        lock(&journal.state).numbers.insert(index, number);
         let made = pending.make(work, success_when);
         let result = if is_effect { self.holding(journal, made).await } else { made.await };
         if let Some(call) = self.tracker().call_at(index) {
-            let step = JournalStep { state: StepState::Ended, ..step };
-            journal.add(step, &call, self.kit.inner.settings.stored_result_bytes);
+            let limit = self.kit.inner.settings.stored_result_bytes;
+            journal.add(Noted { number, state: StepState::Ended, key, planning_calls, call, limit });
         }
         if is_effect {
             // What could not be written is a warning already, and rides along with the next write.
@@ -264,7 +276,7 @@ impl Session {
 
     /// The intent is on the disk after this, or the call is not made; a planner's call only goes without where the
     /// store fails.
-    async fn write_intent(&self, journal: &Journaling, step: &JournalStep, is_replay: bool) -> Result<()> {
+    async fn write_intent(&self, journal: &Journaling, number: u32, is_replay: bool) -> Result<()> {
         let Err(reason) = self.flush(journal, Renewal::OnlyWithSteps).await else { return Ok(()) };
         if let Some(lost) = journal.lost(self.run_id()) {
             return Err(lost);
@@ -273,7 +285,7 @@ impl Session {
             return Ok(());
         }
         // It is not made, so nothing may say that it has begun.
-        lock(&journal.state).unwritten.retain(|known| known.number != step.number);
+        lock(&journal.state).unwritten.retain(|known| known.number != number);
         Err(Error::new(ErrorKind::Unavailable, reason).retryable())
     }
 
@@ -307,11 +319,12 @@ impl Session {
             Phase::Open if is_idle && renewal == Renewal::OnlyWithSteps => return Ok(()),
             Phase::Fresh | Phase::Open => {}
         }
-        let write = self.journal_write(journal, phase == Phase::Fresh, self.kit.lease(&journal.owner));
-        let mut sent = OnTheWay { journal, write };
-        let journaled = self.kit.write_journal(&sent.write).await;
+        let mut sent = OnTheWay { journal, steps: std::mem::take(&mut lock(&journal.state).unwritten) };
+        let lease = self.kit.lease(&journal.owner);
+        let write = self.journal_write(journal, &sent.steps, phase == Phase::Fresh, lease);
+        let journaled = self.kit.write_journal(&write).await;
         if matches!(journaled, Ok(Journaled::Written)) {
-            sent.write.steps.clear();
+            sent.steps.clear();
         }
         drop(sent);
         let (phase, reason) = after(journaled);
@@ -324,9 +337,12 @@ impl Session {
         Err(reason)
     }
 
-    /// Takes what is not written yet into a write.
-    fn journal_write(&self, journal: &Journaling, begins: bool, lease: Lease) -> JournalWrite {
-        let steps = std::mem::take(&mut lock(&journal.state).unwritten);
+    /// A write of these steps.
+    fn journal_write(&self, journal: &Journaling, steps: &[Noted], begins: bool, lease: Lease) -> JournalWrite {
+        let steps = {
+            let mut state = lock(&journal.state);
+            steps.iter().map(|noted| state.ready(noted)).collect()
+        };
         let begin = begins.then(|| self.header());
         JournalWrite { tenant: self.kit.inner.tenant.clone(), run: self.run_id().clone(), begin, lease, steps }
     }
@@ -365,7 +381,8 @@ impl Session {
             Phase::Broken => Some(Suspension { write: None, reason: "its journal cannot be written".to_owned() }),
             Phase::Fresh | Phase::Open => {
                 let lease = self.kit.no_lease(&journal.owner);
-                let write = self.journal_write(journal, phase == Phase::Fresh, lease);
+                let steps = std::mem::take(&mut lock(&journal.state).unwritten);
+                let write = self.journal_write(journal, &steps, phase == Phase::Fresh, lease);
                 let reason = "interrupted; a retry with its id goes on with it, and `learnkit runs recover` lists it";
                 Some(Suspension { write: Some(write), reason: reason.to_owned() })
             }

@@ -209,7 +209,7 @@ impl LearnKit {
                 self.write_journal(write).await.map_or_else(learn::Fate::Lost, |_| learn::Fate::Stored)
             }
             Some(None) => learn::Fate::Stored,
-            None => learn::learn(self, ended, &Outcome::cancelled()).await.fate,
+            None => Box::pin(learn::learn(self, ended, &Outcome::cancelled())).await.fate,
         }
     }
 }

@@ -106,7 +106,7 @@ pub async fn run_react_agent(
     planner: &dyn Planner,
     options: ReactOptions,
 ) -> Result<RunReport> {
-    let session = match memory.begin(task.into(), SessionOptions { run_id: options.run_id.clone() }).await? {
+    let session = match Box::pin(memory.begin(task.into(), SessionOptions { run_id: options.run_id.clone() })).await? {
         Begun::Session(session) => session,
         Begun::Finished(report) => return Ok(*report),
     };

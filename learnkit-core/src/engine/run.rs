@@ -30,7 +30,7 @@ impl LearnKit {
     /// As for [`LearningAgent::call_with`](super::LearningAgent::call_with); `Conflict` also when the run of this id
     /// is finished: [`LearnKit::run`] has what came of it.
     pub async fn prepare_run(&self, task: impl Into<Task>, options: SessionOptions) -> Result<Run> {
-        let session = match self.begin(task.into(), options).await? {
+        let session = match Box::pin(self.begin(task.into(), options)).await? {
             Begun::Session(session) => *session,
             Begun::Finished(report) => {
                 let message = "the run of this id is finished; look at it with `learnkit runs show`, or use another id";

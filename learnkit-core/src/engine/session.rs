@@ -300,7 +300,7 @@ impl Session {
                     lock(&self.state).start(choice);
                 }
                 Some(journal) => {
-                    let resumed = self.kit.resume(&self.task, journal, view.tools).await;
+                    let resumed = Box::pin(self.kit.resume(&self.task, journal, view.tools)).await;
                     lock(&self.state).go_on(resumed, &self.tracker);
                 }
             }
@@ -329,10 +329,10 @@ impl Session {
         }
         let ended = finishing.ended.get_or_insert_with(|| self.end(self.suspension_after(outcome)));
         let learned = if ended.suspended.is_some() {
-            self.kit.leave_open(ended, outcome).await
+            Box::pin(self.kit.leave_open(ended, outcome)).await
         } else {
             self.kit.ask_verifier(ended, outcome).await;
-            learn(&self.kit, ended, outcome).await
+            Box::pin(learn(&self.kit, ended, outcome)).await
         };
         *finishing = Finishing { ended: None, report: Some(learned.report.clone()) };
         lock(&self.kit.inner.open_runs).remove(&self.run_id);

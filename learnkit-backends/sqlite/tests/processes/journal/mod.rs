@@ -85,7 +85,7 @@ async fn work(database: &Path, role: &Role) {
         assert!(released.is_ok() || released.unwrap_err().kind() == ErrorKind::NotFound);
     }
     let work = Work { scenario: role.scenario, files, points, is_learning: false };
-    match work.run(&memory, &run_id()).await {
+    match Box::pin(work.run(&memory, &run_id())).await {
         Ok(report) => {
             assert_eq!(report.answer.as_deref(), Some("billed"), "{report:?}");
             println!("\noutcome: done");
@@ -298,7 +298,7 @@ async fn known(folder: &Path, scenario: Scenario) -> PathBuf {
     if scenario.is_known() {
         let files = Files::beside(&path);
         let work = Work { scenario, files, points: Points::new(u32::MAX), is_learning: true };
-        let report = work.run(&memory, &RunId::new("learning").unwrap()).await.unwrap();
+        let report = Box::pin(work.run(&memory, &RunId::new("learning").unwrap())).await.unwrap();
         assert!(!report.learned.is_empty(), "{report:?}");
     }
     path
@@ -317,7 +317,7 @@ struct Plan {
 async fn plans(folder: &Path) -> Vec<Plan> {
     let mut plans = Vec::new();
     for scenario in Scenario::ALL {
-        let known = known(folder, scenario).await;
+        let known = Box::pin(known(folder, scenario)).await;
         for judge in [Judge::Verifier, Judge::Caller] {
             // A function's keys are its own, so that only a person can look them up.
             if scenario == Scenario::Function && judge == Judge::Verifier {
@@ -370,11 +370,11 @@ fn print(table: &BTreeMap<String, Tally>, total: &Tally, took: Duration) {
 fn f15_f17_f18_a_process_that_dies_at_any_point_repeats_and_loses_nothing() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     if let Some(part) = part() {
-        return runtime.block_on(work(&part.database, &Role::parse(&part.role)));
+        return runtime.block_on(Box::pin(work(&part.database, &Role::parse(&part.role))));
     }
     let started = Instant::now();
     let folder = tempfile::tempdir().unwrap();
-    let plans = runtime.block_on(plans(folder.path()));
+    let plans = runtime.block_on(Box::pin(plans(folder.path())));
     let table = play_all(&plans);
     let mut total = Tally::default();
     table.values().for_each(|tally| total.add(tally));
@@ -388,7 +388,7 @@ fn f15_f17_f18_a_process_that_dies_at_any_point_repeats_and_loses_nothing() {
 fn an_effect_that_is_repeated_and_a_step_that_is_lost_are_counted() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let known = runtime.block_on(known(folder.path(), Scenario::Planned));
+    let known = runtime.block_on(Box::pin(known(folder.path(), Scenario::Planned)));
     let case = Case::new(&known, Scenario::Planned, Judge::Caller);
     assert_eq!(case.start(u32::MAX, false).0, End::Done);
     let counted = |case: &Case| {

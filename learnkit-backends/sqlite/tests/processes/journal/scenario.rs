@@ -91,7 +91,7 @@ impl Work {
     /// Runs the task, as a first try or as a retry: there is no difference.
     pub(crate) async fn run(&self, memory: &LearnKit, id: &RunId) -> Result<RunReport> {
         if self.scenario == Scenario::Function {
-            return self.call_function(memory, id).await;
+            return Box::pin(self.call_function(memory, id)).await;
         }
         let planner = Following { script: self.scenario.script(self.is_learning), asked: AtomicUsize::new(0) };
         let options = ReactOptions { run_id: Some(id.clone()), ..ReactOptions::default() };
@@ -119,7 +119,7 @@ impl Work {
                 Ok::<_, BoxError>("billed".to_owned())
             }
         });
-        agent.call_with(self.scenario.task(), SessionOptions { run_id: Some(id.clone()) }).await
+        Box::pin(agent.call_with(self.scenario.task(), SessionOptions { run_id: Some(id.clone()) })).await
     }
 
     fn tools(&self) -> ToolSet {

@@ -39,9 +39,9 @@ impl MemoryBackend for Dying {
     }
     async fn commit_over(&self, tenant: &Tenant, ids: &[RecordId], make: &MakeBatch) -> Result<Made> {
         self.points.pass("before the run is finished");
-        let made = self.inner.commit_over(tenant, ids, make).await;
+        let committed = self.inner.commit_over(tenant, ids, make).await;
         self.points.pass("after the run is finished");
-        made
+        committed
     }
     async fn get(&self, tenant: &Tenant, id: &RecordId) -> Result<Option<Record>> {
         self.inner.get(tenant, id).await
