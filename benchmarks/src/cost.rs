@@ -2,6 +2,7 @@
 //! directly on this thread.
 
 mod floor;
+mod replay;
 mod report;
 
 use std::io::Cursor;
@@ -59,6 +60,7 @@ pub fn parse_sizes(text: &str) -> Result<Vec<usize>, BoxError> {
 pub async fn run(options: &Options) -> Result<(), BoxError> {
     let mut rows = process::rows().await?;
     rows.push(tracked_call());
+    rows.extend(replay::rows().await?);
     rows.push(import().await?);
     for &n in &options.sizes {
         rows.extend(Bench::fill(n).await?.rows().await?);

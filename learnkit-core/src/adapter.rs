@@ -10,7 +10,7 @@ use futures_util::FutureExt as _;
 
 use crate::engine::{LearnKit, Outcome, Run, RunReport};
 use crate::error::BoxError;
-use crate::run::{Arguments, CallDraft, ToolOutput};
+use crate::run::{Arguments, ToolOutput};
 use crate::tool::{Schema, Tool, ToolAnnotations, ToolContext, ToolSet};
 use crate::{Error, ErrorKind, Result, Task};
 
@@ -140,11 +140,6 @@ impl Tool for TrackedTool {
     }
 
     async fn call(&self, arguments: &Arguments, context: &ToolContext) -> Result<ToolOutput, BoxError> {
-        if let Some(output) = self.run.done_before(self.tool.name(), arguments) {
-            return Ok(output);
-        }
-        let draft = CallDraft::new(self.tool.name(), arguments.clone()).with_annotations(self.tool.annotations());
-        let work = self.tool.call(arguments, context);
-        self.run.tracker().call_judged(draft, work, |output| self.tool.success_when(output)).await
+        self.run.call_tool(self.tool.as_ref(), arguments, context).await
     }
 }

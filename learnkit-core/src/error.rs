@@ -30,6 +30,8 @@ pub enum ErrorKind {
     Corrupt,
     /// The operating system or the service refuses access.
     Permission,
+    /// A call began before a crash and nobody knows whether it was made; somebody has to say so.
+    InDoubt,
     /// A tool failed.
     Tool,
     /// The planner or the wrapped agent function failed.
@@ -51,6 +53,7 @@ impl ErrorKind {
             Self::Timeout => "timeout",
             Self::Corrupt => "corrupt",
             Self::Permission => "permission",
+            Self::InDoubt => "in_doubt",
             Self::Tool => "tool",
             Self::Agent => "agent",
             Self::Internal => "internal",

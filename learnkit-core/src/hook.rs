@@ -1,5 +1,5 @@
-//! What the engine asks its host where tools alone cannot tell: whether a run did what it should, whether
-//! a replay may begin, which secrets it takes, and whether one of its calls may be made.
+//! What the engine asks its host where tools alone cannot tell: whether a run did what it should, whether a replay
+//! may begin, which secrets it takes, whether one of its calls may be made, and whether one was made before a crash.
 //!
 //! Not here: what an answer changes ([`crate::engine`], [`crate::lifecycle`]).
 
@@ -13,7 +13,7 @@ use crate::error::BoxError;
 use crate::hash::Fingerprint;
 use crate::record::RunId;
 use crate::replay::PlannedCall;
-use crate::run::{Arguments, ToolCall, Verdict};
+use crate::run::{Arguments, JournalStep, ToolCall, ToolOutput, Verdict};
 use crate::tool::EffectClass;
 use crate::{Result, Sensitive, Task};
 
@@ -60,6 +60,39 @@ pub struct FinishedRun<'a> {
 pub trait Verifier: Debug + Send + Sync + 'static {
     /// The verdict; absent where it cannot be told.
     async fn verify(&self, run: &FinishedRun<'_>) -> Result<Option<Verdict>, BoxError>;
+
+    /// Whether a call was made of which only the beginning is known, because its process died or was cut off.
+    ///
+    /// Asked when a run is retried by its id, once for each such call that could do harm if it were made again,
+    /// before anything else is done. It must change nothing: look the idempotency key up, or what the call would
+    /// have left behind. What it says is written down; [`Settlement::Unknown`], the default, leaves the question to
+    /// [`LearnKit::settle`](crate::engine::LearnKit::settle), and so does an error, a panic or no answer within
+    /// the deadline of hooks.
+    async fn settle(&self, _call: &DoubtfulCall<'_>) -> Result<Settlement, BoxError> {
+        Ok(Settlement::Unknown)
+    }
+}
+
+/// A call that began and of which nobody knows whether it was made.
+#[derive(Debug, Clone, Copy)]
+pub struct DoubtfulCall<'a> {
+    /// The task.
+    pub task: &'a Task,
+    /// The run.
+    pub run: &'a RunId,
+    /// The number of the step, the tool, the arguments with secrets masked, and the key that the tool was given.
+    pub step: &'a JournalStep,
+}
+
+/// What came of a doubtful call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Settlement {
+    /// It was made. Without its result nothing that needs the result is replayed; the planner goes on.
+    Done(Option<ToolOutput>),
+    /// It was not made; the run makes it.
+    NotDone,
+    /// It cannot be told.
+    Unknown,
 }
 
 /// A replay that has not begun.

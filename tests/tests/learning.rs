@@ -423,15 +423,16 @@ async fn a_cancelled_run_is_stored_by_the_next_call_and_blames_nobody() {
     let world = World::new([("ping", json!("pong"))]);
     run(&memory, "ping", &world, &Script::new([("ping", json!({}))], "up")).await.unwrap();
     let agent = memory.with_agent(memory.agent().clone());
-    let id = RunId::new("cancelled").unwrap();
+    let id = std::sync::OnceLock::new();
     let work = async {
-        let run = agent.prepare_run("ping", SessionOptions { run_id: Some(id.clone()) }).await.unwrap();
+        let run = agent.prepare_run("ping", SessionOptions::default()).await.unwrap();
+        id.set(run.id().clone()).unwrap();
         let call = run.call("ping", json!({}), std::future::pending::<Result<String, BoxError>>());
         call.await.unwrap();
     };
     assert!(tokio::time::timeout(Duration::from_millis(50), work).await.is_err());
     memory.shutdown().await.unwrap();
-    assert_eq!(memory.run(&id).await.unwrap().calls.len(), 1);
+    assert_eq!(memory.run(id.get().unwrap()).await.unwrap().calls.len(), 1);
     assert_eq!(of_kind(&memory, Kind::Failure).await, []);
     assert!(run(&memory, "ping", &world, &nobody()).await.unwrap().replayed);
 }

@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use learnkit::backend::{
-    BackendInfo, Batch, Capabilities, Committed, ExactQuery, MemoryBackend, Page, RunFilter, RunStore, ScanRequest,
-    Scored, SearchQuery, Store,
+    BackendInfo, Batch, Capabilities, Committed, ExactQuery, JournalWrite, Journaled, MemoryBackend, Page, RunFilter,
+    RunStore, ScanRequest, Scored, SearchQuery, Store, TakeJournal, Taken,
 };
 use learnkit::config::Settings;
 use learnkit::record::{Record, RecordId, RunId, Tenant};
-use learnkit::run::{Mode, StoredRun};
+use learnkit::run::{Journal, Mode, StoredRun};
 use learnkit::{Error, ErrorKind, LearnKit, MemoryStore, Result, async_trait};
 use learnkit_tests::{Script, World, run};
 use serde_json::json;
@@ -76,6 +76,21 @@ impl RunStore for Broken {
     async fn delete_run(&self, _: &Tenant, _: &RunId) -> Result<bool> {
         self.fail().await
     }
+    async fn write_journal(&self, _: &JournalWrite) -> Result<Journaled> {
+        self.fail().await
+    }
+    async fn take_journal(&self, _: &TakeJournal) -> Result<Taken> {
+        self.fail().await
+    }
+    async fn get_journal(&self, _: &Tenant, _: &RunId) -> Result<Option<Journal>> {
+        self.fail().await
+    }
+    async fn list_journals(&self, _: &Tenant, _: Option<&RunId>, _: usize) -> Result<Page<Journal>> {
+        self.fail().await
+    }
+    async fn delete_journal(&self, _: &Tenant, _: &RunId) -> Result<bool> {
+        self.fail().await
+    }
 }
 
 /// A store that counts the commits, each of which is one transaction.
@@ -132,6 +147,21 @@ impl RunStore for Counting {
     }
     async fn delete_run(&self, tenant: &Tenant, id: &RunId) -> Result<bool> {
         self.inner.delete_run(tenant, id).await
+    }
+    async fn write_journal(&self, write: &JournalWrite) -> Result<Journaled> {
+        self.inner.write_journal(write).await
+    }
+    async fn take_journal(&self, take: &TakeJournal) -> Result<Taken> {
+        self.inner.take_journal(take).await
+    }
+    async fn get_journal(&self, tenant: &Tenant, id: &RunId) -> Result<Option<Journal>> {
+        self.inner.get_journal(tenant, id).await
+    }
+    async fn list_journals(&self, tenant: &Tenant, after: Option<&RunId>, limit: usize) -> Result<Page<Journal>> {
+        self.inner.list_journals(tenant, after, limit).await
+    }
+    async fn delete_journal(&self, tenant: &Tenant, id: &RunId) -> Result<bool> {
+        self.inner.delete_journal(tenant, id).await
     }
 }
 

@@ -15,9 +15,10 @@ fn named(id: &str) -> SessionOptions {
 }
 
 #[tokio::test]
-async fn a_run_id_that_is_used_again_still_gives_the_caller_the_new_answer() {
+async fn a_run_id_that_is_used_again_gives_the_stored_answer_and_does_nothing() {
     let (memory, _) = memory().await;
     let count = Arc::new(AtomicU32::new(0));
+    let asked = Arc::clone(&count);
     let agent = memory.agent_learn("ops").wrap(move |run| {
         let n = count.fetch_add(1, Ordering::SeqCst);
         async move {
@@ -28,8 +29,9 @@ async fn a_run_id_that_is_used_again_still_gives_the_caller_the_new_answer() {
     });
     agent.call_with("Ping", named("r1")).await.unwrap();
     let report = agent.call_with("Ping", named("r1")).await.unwrap();
-    assert_eq!(report.answer.as_deref(), Some("Authorization: Bearer abc123def456ghi1"));
-    assert_eq!(stored_runs(&memory).await.len(), 1);
+    assert_eq!(report.answer.as_deref(), Some("Authorization: Bearer [secret]"));
+    assert!(report.warnings.iter().any(|warning| warning.contains("masked")), "{:?}", report.warnings);
+    assert_eq!((stored_runs(&memory).await.len(), asked.load(Ordering::SeqCst)), (1, 1));
 }
 
 #[tokio::test]

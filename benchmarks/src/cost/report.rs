@@ -21,6 +21,10 @@ enum Figure {
     Beside { cost: Cost, floor: Cost },
     /// The bar is microseconds of CPU.
     Alone(Cost),
+    /// The bar is microseconds of CPU over the floor.
+    Over { cost: Cost, floor: Cost },
+    /// The bar is a count of waits for the disk.
+    Syncs(f64),
     /// The bar is microseconds of wall time.
     Start { cost: Cost, floor: Cost },
     /// The bar is MB of 10^6 bytes.
@@ -38,6 +42,16 @@ impl Row {
         Self { name, n, figure: Figure::Alone(cost), bar }
     }
 
+    /// A cost over what the same takes without LearnKit, with a bar in microseconds of CPU.
+    pub(crate) fn over(name: &'static str, n: usize, cost: Cost, floor: Cost, bar: f64) -> Self {
+        Self { name, n, figure: Figure::Over { cost, floor }, bar }
+    }
+
+    /// Waits for the disk, with a bar in the same.
+    pub(crate) fn syncs(name: &'static str, n: usize, count: f64, bar: f64) -> Self {
+        Self { name, n, figure: Figure::Syncs(count), bar }
+    }
+
     /// A start of a process beside one that does nothing, with a bar in microseconds of wall time.
     pub(crate) fn start(name: &'static str, n: usize, cost: Cost, floor: Cost, bar: f64) -> Self {
         Self { name, n, figure: Figure::Start { cost, floor }, bar }
@@ -50,15 +64,18 @@ impl Row {
 
     fn cost(&self) -> Option<Cost> {
         match self.figure {
-            Figure::Beside { cost, .. } | Figure::Alone(cost) | Figure::Start { cost, .. } => Some(cost),
-            Figure::Resident(_) => None,
+            Figure::Beside { cost, .. }
+            | Figure::Over { cost, .. }
+            | Figure::Alone(cost)
+            | Figure::Start { cost, .. } => Some(cost),
+            Figure::Resident(_) | Figure::Syncs(_) => None,
         }
     }
 
     fn floor(&self) -> Option<Cost> {
         match self.figure {
-            Figure::Beside { floor, .. } | Figure::Start { floor, .. } => Some(floor),
-            Figure::Alone(_) | Figure::Resident(_) => None,
+            Figure::Beside { floor, .. } | Figure::Over { floor, .. } | Figure::Start { floor, .. } => Some(floor),
+            Figure::Alone(_) | Figure::Resident(_) | Figure::Syncs(_) => None,
         }
     }
 
@@ -70,6 +87,8 @@ impl Row {
     fn value(&self) -> (f64, &'static str) {
         match self.figure {
             Figure::Beside { cost, floor } => (cost.cpu_us / floor.cpu_us, "ratio"),
+            Figure::Over { cost, floor } => (cost.cpu_us - floor.cpu_us, "cpu_us"),
+            Figure::Syncs(count) => (count, "fsyncs"),
             Figure::Alone(cost) => (cost.cpu_us, "cpu_us"),
             Figure::Start { cost, .. } => (cost.wall_us, "wall_us"),
             Figure::Resident(peak) => (peak, "MB"),

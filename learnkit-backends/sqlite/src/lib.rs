@@ -6,6 +6,7 @@
 mod connection;
 mod error;
 mod fts;
+mod journal;
 mod load;
 mod migrate;
 mod near;

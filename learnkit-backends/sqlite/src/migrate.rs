@@ -10,7 +10,7 @@ use crate::older::is_older;
 pub(crate) const APPLICATION_ID: i32 = 0x4C4B_4954;
 
 /// The schemas, oldest first; number n brings version n to n + 1. Released entries never change.
-const MIGRATIONS: &[&str] = &[include_str!("schema_v1.sql")];
+const MIGRATIONS: &[&str] = &[include_str!("schema_v1.sql"), include_str!("schema_v2.sql")];
 
 /// Refuses what must not be touched: another program's database, and a newer schema. Only reads.
 pub(crate) fn check(connection: &Connection) -> Outcome<()> {

@@ -9,6 +9,7 @@ use learnkit_core::{Error, Result};
 use rusqlite::{Connection, named_params};
 
 use crate::error::Outcome;
+use crate::journal;
 use crate::row::{corrupt, decode, encode, limit, nanoseconds};
 
 /// Every run that is asked for, newest first.
@@ -28,8 +29,9 @@ fn list_where(task: &str) -> String {
     )
 }
 
-/// Stores a run once; `false` when its id is stored already.
+/// Stores a run once and closes its journal; `false` when its id is stored already.
 pub(crate) fn insert(connection: &Connection, run: &StoredRun) -> Outcome<bool> {
+    journal::delete(connection, &run.tenant, &run.id)?;
     let mut statement = connection.prepare_cached(
         "INSERT INTO runs (tenant, id, agent, task_key, finished, body)
          VALUES (:tenant, :id, :agent, :task_key, :finished, :body)

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use learnkit_core::backend::{
-    BackendInfo, Batch, Capabilities, Committed, Deletion, ExactQuery, Health, LoadItems, Loaded, Made, MaintainedPage,
-    MakeBatch, MemoryBackend, OnExisting, Page, Put, PutMode, RunFilter, RunStore, ScanRequest, Scored, SearchQuery,
-    Vacuumed,
+    BackendInfo, Batch, Capabilities, Committed, Deletion, ExactQuery, Health, JournalWrite, Journaled, LoadItems,
+    Loaded, Made, MaintainedPage, MakeBatch, MemoryBackend, OnExisting, Page, Put, PutMode, RunFilter, RunStore,
+    ScanRequest, Scored, SearchQuery, TakeJournal, Taken, Vacuumed,
 };
 use learnkit_core::lifecycle::MaintenancePlan;
 use learnkit_core::record::{Record, RecordId, Revision, RunId, Tenant};
 use learnkit_core::registry::OpenMode;
-use learnkit_core::run::StoredRun;
+use learnkit_core::run::{Journal, StoredRun};
 use learnkit_core::{Result, async_trait};
 use rusqlite::{Connection, TransactionBehavior};
 
@@ -20,7 +20,7 @@ use crate::connection::{Connections, Location};
 use crate::error::{Outcome, explain};
 use crate::near::Near;
 use crate::workers::{Workers, apart};
-use crate::{load, records, runs, search, upkeep};
+use crate::{journal, load, records, runs, search, upkeep};
 
 /// Records and runs in one SQLite database.
 ///
@@ -267,6 +267,31 @@ impl RunStore for SqliteStore {
     async fn delete_runs(&self, tenant: &Tenant, ids: &[RunId]) -> Result<u64> {
         let (tenant, ids) = (tenant.clone(), ids.to_vec());
         self.write("delete_runs", move |connection| runs::delete_many(connection, &tenant, &ids)).await
+    }
+
+    async fn write_journal(&self, write: &JournalWrite) -> Result<Journaled> {
+        let write = write.clone();
+        self.write("write_journal", move |connection| journal::write(connection, &write)).await
+    }
+
+    async fn take_journal(&self, take: &TakeJournal) -> Result<Taken> {
+        let take = take.clone();
+        self.write("take_journal", move |connection| journal::take(connection, &take)).await
+    }
+
+    async fn get_journal(&self, tenant: &Tenant, id: &RunId) -> Result<Option<Journal>> {
+        let (tenant, id) = (tenant.clone(), id.clone());
+        self.read("get_journal", move |connection| journal::get(connection, &tenant, &id)).await
+    }
+
+    async fn list_journals(&self, tenant: &Tenant, after: Option<&RunId>, limit: usize) -> Result<Page<Journal>> {
+        let (tenant, after) = (tenant.clone(), after.cloned());
+        self.read("list_journals", move |connection| journal::list(connection, &tenant, after.as_ref(), limit)).await
+    }
+
+    async fn delete_journal(&self, tenant: &Tenant, id: &RunId) -> Result<bool> {
+        let (tenant, id) = (tenant.clone(), id.clone());
+        self.write("delete_journal", move |connection| journal::delete(connection, &tenant, &id)).await
     }
 }
 

@@ -23,7 +23,7 @@ pub(crate) use self::drift::{
 };
 pub(crate) use self::records::{AddCommand, RecordsArgs, RecordsCommand};
 pub(crate) use self::report::ReportArgs;
-pub(crate) use self::runs::{ReportedOutcome, RunsArgs, RunsCommand};
+pub(crate) use self::runs::{RecoverArgs, ReportedOutcome, RunsArgs, RunsCommand};
 pub(crate) use self::setup::{CompletionsArgs, ConfigArgs, ConfigCommand, LinkedArgs, ManArgs};
 pub(crate) use self::skills::{ExportArgs, ImportArgs, LeastStatus, SkillFormat, SkillsArgs, SkillsCommand, WhoseArgs};
 pub(crate) use self::transfer::{ExportMemoryArgs, ImportMemoryArgs};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use learnkit::backend::{Capabilities, Health, RunFilter, ScanRequest};
 use learnkit::config::{BackendUri, Layer, Layers, Setting, is_offline};
-use learnkit::record::{RecordId, SCHEMA_VERSION};
+use learnkit::record::{RecordId, RunId, SCHEMA_VERSION};
 use learnkit::run::StoredRun;
 use learnkit::{Error, LearnKit, available_adapters, available_backends, get_adapter, get_backend};
 use serde_json::{Value, json};
@@ -129,6 +129,9 @@ struct Contents {
     by_status: BTreeMap<&'static str, u64>,
     runs: u64,
     last_run: Option<StoredRun>,
+    /// Runs that have not finished, and how many of them are in doubt.
+    open_runs: u64,
+    in_doubt: u64,
     never_retrieved: Vec<RecordId>,
 }
 
@@ -140,6 +143,9 @@ impl Contents {
             problems.push(error.chain());
         }
         if let Err(error) = contents.count_runs(memory, problems).await {
+            problems.push(error.chain());
+        }
+        if let Err(error) = contents.count_open_runs(memory, problems).await {
             problems.push(error.chain());
         }
         match memory.never_retrieved(RECENT_RUNS).await {
@@ -164,6 +170,21 @@ impl Contents {
             }));
             let Some(next) = page.next else { return Ok(()) };
             after = Some(RecordId::new(next)?);
+        }
+    }
+
+    async fn count_open_runs(&mut self, memory: &LearnKit, problems: &mut Vec<String>) -> Result<(), Error> {
+        let mut after = None;
+        loop {
+            let page = memory.open_runs(after.as_ref(), PAGE).await?;
+            self.open_runs += as_count(page.items.len());
+            self.in_doubt += as_count(page.items.iter().filter(|journal| journal.doubtful().count() > 0).count());
+            problems.extend(page.skipped.iter().map(|row| {
+                let way_out = "`learnkit runs delete` removes it";
+                format!("the journal of run `{}` cannot be read; {way_out}: {}", row.id, row.reason)
+            }));
+            let Some(next) = page.next else { return Ok(()) };
+            after = Some(RunId::new(next)?);
         }
     }
 
@@ -213,11 +234,13 @@ impl Checkup {
             let store =
                 json!({ "scheme": scheme, "location": location, "capabilities": capabilities, "health": health });
             fields.insert("store".to_owned(), store);
-            let Contents { records, by_kind, by_status, runs, last_run, never_retrieved } = contents;
+            let Contents { records, by_kind, by_status, runs, last_run, open_runs, in_doubt, never_retrieved } =
+                contents;
             let last = last_run.as_ref().map(|run| json!({ "id": run.id, "finished": run.finished, "mode": run.mode }));
             fields
                 .insert("records".to_owned(), json!({ "total": records, "by_kind": by_kind, "by_status": by_status }));
             fields.insert("runs".to_owned(), json!({ "total": runs, "last": last }));
+            fields.insert("open_runs".to_owned(), json!({ "total": open_runs, "in_doubt": in_doubt }));
             fields.insert("never_retrieved".to_owned(), json!(never_retrieved));
         }
         value
@@ -246,6 +269,8 @@ impl Checkup {
             let last = contents.last_run.as_ref();
             let last = last.map(|run| format!("{} at {} ({})", run.id, run.finished, text::short(&run.text)));
             pairs.push(("last run", last.unwrap_or_else(|| "none".to_owned())));
+            let (open, doubt) = (contents.open_runs, contents.in_doubt);
+            pairs.push(("open runs", format!("{open}, in doubt {doubt}; see `learnkit runs recover`")));
             pairs.push(("never retrieved", unretrieved(&contents.never_retrieved)));
         }
         let verdict = match self.problems.len() {

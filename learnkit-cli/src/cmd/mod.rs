@@ -20,6 +20,7 @@ mod maintain;
 mod man;
 mod record_view;
 mod records;
+mod recover;
 mod report;
 mod retention;
 mod runs;

@@ -8,7 +8,7 @@ use learnkit::record::AgentName;
 use learnkit::run::{Arm, CallStatus, Gate, Offer, ReplayNote, StoredCall, StoredRun};
 use serde_json::{Value, json};
 
-use super::{CANDIDATE_HEADER, EXISTING, candidate_rows, forget, note_skipped, report, retention};
+use super::{CANDIDATE_HEADER, EXISTING, candidate_rows, forget, note_skipped, recover, report, retention};
 use crate::args::{RunsArgs, RunsCommand};
 use crate::failure::{Ending, Outcome};
 use crate::output::Output;
@@ -25,6 +25,7 @@ pub(super) async fn run(args: &RunsArgs, context: &mut Context<'_>) -> Outcome {
             if context.out.is_json() { context.out.json(&run)? } else { show(&run, &mut context.out)? }
         }
         RunsCommand::Report { outcome, id } => return report::run(*outcome, id, context).await,
+        RunsCommand::Recover(args) => return recover::run(args, context).await,
         RunsCommand::Delete { ids } => {
             let memory = memory::open(context, None, EXISTING).await?;
             return forget::each(ids, &mut context.out, async |id| memory.forget_run(id).await).await;

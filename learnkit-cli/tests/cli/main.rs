@@ -9,6 +9,7 @@ mod importing;
 mod learning;
 mod looking;
 mod program;
+mod recovering;
 mod reporting;
 mod setup;
 mod skills;

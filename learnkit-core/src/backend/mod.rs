@@ -4,6 +4,7 @@
 //! calls them. `learnkit_core::testing::behaviour_suite!` checks every promise made here.
 
 mod capability;
+mod journal;
 mod load;
 mod maintenance;
 mod query;
@@ -16,6 +17,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 pub use capability::Capabilities;
+pub use journal::{JournalWrite, Journaled, TakeFrom, TakeJournal, Taken};
 pub(crate) use load::Stored;
 pub use load::{Fate, LoadCounts, LoadItem, LoadItems, Loaded, OnExisting, same_record};
 pub use maintenance::{MaintainedPage, MaintenanceReport};
@@ -26,7 +28,7 @@ pub use upkeep::{Deletion, Found, Health, Made, MakeBatch, Vacuumed};
 
 use crate::lifecycle::MaintenancePlan;
 use crate::record::{Record, RecordId, Revision, RunId, Tenant};
-use crate::run::StoredRun;
+use crate::run::{Journal, StoredRun};
 use crate::{Error, ErrorKind, Result};
 
 /// What a store is and where.
@@ -241,7 +243,9 @@ pub trait MemoryBackend: Debug + Send + Sync + 'static {
     }
 }
 
-/// A store of finished runs.
+/// A store of runs: finished ones, and the journals of those that are not.
+///
+/// Storing a run, here or by [`MemoryBackend::commit`], removes its journal in the same transaction.
 #[async_trait]
 pub trait RunStore: Debug + Send + Sync + 'static {
     /// Stores a run once; `false` when the id is stored already (nothing is changed).
@@ -286,6 +290,40 @@ pub trait RunStore: Debug + Send + Sync + 'static {
         }
         Ok(deleted)
     }
+
+    /// Writes down what a run is about to do or has done, and renews its lease, as [`Journaled::over`] allows.
+    ///
+    /// `Written` means durable as far as the store is: an effect goes out only after it.
+    ///
+    /// # Errors
+    /// `Unavailable` when the store cannot be written; nothing of the write is stored then.
+    async fn write_journal(&self, write: &JournalWrite) -> Result<Journaled>;
+
+    /// Takes an open run for one session, by compare and swap on its lease: of two that ask at once one gets it.
+    ///
+    /// # Errors
+    /// `Corrupt` when a stored row cannot be read (nothing is taken then), `Unavailable` when the store cannot
+    /// be written.
+    async fn take_journal(&self, take: &TakeJournal) -> Result<Taken>;
+
+    /// The journal of a run that has not finished; absent when there is none.
+    ///
+    /// # Errors
+    /// `Corrupt` when a stored row cannot be read, `Unavailable` when out of reach.
+    async fn get_journal(&self, tenant: &Tenant, id: &RunId) -> Result<Option<Journal>>;
+
+    /// Journals in the order of run ids, at most so many, after an id where one is given. One that cannot be read
+    /// is skipped and named.
+    ///
+    /// # Errors
+    /// `Unavailable` when out of reach.
+    async fn list_journals(&self, tenant: &Tenant, after: Option<&RunId>, limit: usize) -> Result<Page<Journal>>;
+
+    /// Deletes the journal of a run, whoever holds it; `false` when there was none.
+    ///
+    /// # Errors
+    /// `Unavailable` when the store cannot be written.
+    async fn delete_journal(&self, tenant: &Tenant, id: &RunId) -> Result<bool>;
 }
 
 /// An opened store: records, and runs.

@@ -61,6 +61,8 @@ pub struct Config {
     pub hook_deadline_ms: Option<u64>,
     /// The longest that a replay waits for one approval, in milliseconds.
     pub approval_deadline_ms: Option<u64>,
+    /// How long a run stays with its process after the last word of it, in milliseconds.
+    pub run_lease_ms: Option<u64>,
     /// The share of runs that skip memory, 0 to 1.
     pub holdout_rate: Option<f64>,
     /// The time zone in which a task means "today".
@@ -112,6 +114,7 @@ impl Config {
             memory_deadline: self.memory_deadline_ms.map_or(default.memory_deadline, Duration::from_millis),
             hook_deadline: self.hook_deadline_ms.map_or(default.hook_deadline, Duration::from_millis),
             approval_deadline: self.approval_deadline_ms.map_or(default.approval_deadline, Duration::from_millis),
+            run_lease: self.run_lease_ms.map_or(default.run_lease, Duration::from_millis),
             holdout_rate: self.holdout_rate.unwrap_or(default.holdout_rate),
             time_zone: self.time_zone.clone().unwrap_or(default.time_zone),
         }

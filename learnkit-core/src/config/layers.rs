@@ -155,6 +155,7 @@ fn defaults() -> Config {
         memory_deadline,
         hook_deadline,
         approval_deadline,
+        run_lease,
         holdout_rate,
         time_zone,
     } = Settings::default();
@@ -174,6 +175,7 @@ fn defaults() -> Config {
         memory_deadline_ms: u64::try_from(memory_deadline.as_millis()).ok(),
         hook_deadline_ms: u64::try_from(hook_deadline.as_millis()).ok(),
         approval_deadline_ms: u64::try_from(approval_deadline.as_millis()).ok(),
+        run_lease_ms: u64::try_from(run_lease.as_millis()).ok(),
         holdout_rate: Some(holdout_rate),
         time_zone: Some(time_zone),
         ..Config::default()
@@ -217,6 +219,7 @@ mod tests {
             ("memory_deadline_ms", "12"),
             ("hook_deadline_ms", "13"),
             ("approval_deadline_ms", "14"),
+            ("run_lease_ms", "15"),
             ("holdout_rate", "0.25"),
             ("time_zone", "+02:00"),
             ("budget.records", "2"),

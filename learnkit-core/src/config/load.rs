@@ -96,7 +96,7 @@ mod tests {
         let config = Config::parse(
             "backend = 'sqlite:x.db'\ntenant = 'acme'\nscope = 'user:ann'\nteam = 'ops'\nagent = 'clerk'\noffline = true\n\
              classifier_model = 'm'\ndistiller_model = 'n'\nreplay_trust = 'verified'\nreplay_policy = 'read_only'\ntemplate_replay = 'confirmed:3'\nquality_threshold = 4.0\n\
-             stored_result_bytes = 10\nmemory_deadline_ms = 250\nhook_deadline_ms = 90\napproval_deadline_ms = 91\nholdout_rate = 0.1\ntime_zone = '+02:00'\n\
+             stored_result_bytes = 10\nmemory_deadline_ms = 250\nhook_deadline_ms = 90\napproval_deadline_ms = 91\nrun_lease_ms = 80\nholdout_rate = 0.1\ntime_zone = '+02:00'\n\
              [budget]\nrecords = 3\ntokens = 400\n[maintain]\nweeks = 2\ndecay_rate = 0.1\nquarantine_hours = 1.5\n",
         )
         .unwrap();
@@ -137,6 +137,7 @@ mod tests {
             ("hook_deadline_ms = 0", "longer than 0", ""),
             ("approval_deadline_ms = 0", "`approval_deadline` must be longer than 0", ""),
             ("replay_policy = 'never'", "`read_only`", "(line: 1)"),
+            ("run_lease_ms = 0", "longer than 0", ""),
         ] {
             let error = Config::parse(text).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Config, "{text}");

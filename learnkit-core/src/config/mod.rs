@@ -103,6 +103,8 @@ pub struct Settings {
     pub hook_deadline: Duration,
     /// The longest that a replay waits for one approval; a person may have to be found.
     pub approval_deadline: Duration,
+    /// How long a run stays with its process after the last word of it; then a retry by its id may take it.
+    pub run_lease: Duration,
     /// The share of runs that skip memory, 0 to 1, so that arms can be compared.
     pub holdout_rate: f64,
     /// The time zone in which a task means "today".
@@ -121,6 +123,7 @@ impl Default for Settings {
             memory_deadline: Duration::from_secs(5),
             hook_deadline: Duration::from_secs(30),
             approval_deadline: Duration::from_mins(10),
+            run_lease: Duration::from_secs(30),
             holdout_rate: 0.0,
             time_zone: TimeZone::default(),
         }
@@ -149,6 +152,9 @@ impl Settings {
         }
         if self.approval_deadline.is_zero() {
             return wrong("`approval_deadline` must be longer than 0");
+        }
+        if self.run_lease.is_zero() {
+            return wrong("`run_lease` must be longer than 0");
         }
         Ok(())
     }

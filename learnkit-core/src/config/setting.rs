@@ -91,6 +91,7 @@ settings! {
     memory_deadline_ms => "memory_deadline_ms", "LEARNKIT_MEMORY_DEADLINE_MS", "";
     hook_deadline_ms => "hook_deadline_ms", "LEARNKIT_HOOK_DEADLINE_MS", "";
     approval_deadline_ms => "approval_deadline_ms", "LEARNKIT_APPROVAL_DEADLINE_MS", "";
+    run_lease_ms => "run_lease_ms", "LEARNKIT_RUN_LEASE_MS", "";
     holdout_rate => "holdout_rate", "LEARNKIT_HOLDOUT_RATE", "";
     time_zone => "time_zone", "LEARNKIT_TIME_ZONE", "";
     budget.records => "budget.records", "LEARNKIT_BUDGET_RECORDS", "";

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 
 use super::execute::execute_planned;
+use super::resume::Begun;
 use super::session::{Decision, Session, SessionOptions, View};
 use super::{LearnKit, Outcome, Run, RunReport};
 use crate::error::BoxError;
@@ -92,17 +93,29 @@ where
         self.call_with(task, SessionOptions::default()).await
     }
 
-    /// Runs a task with the caller's own run id.
+    /// Runs a task with the caller's own run id, which makes it safe to retry: a run of this id that did not finish
+    /// is gone on with, what it did is not done again, and one that is finished gives its stored report again,
+    /// with a warning and without a call. An interrupted run (dropped, or ended with an error that is marked as
+    /// transient) stays open for a retry.
     ///
     /// # Errors
-    /// As for [`Self::call`], and `Conflict` when a run of this id is under way.
+    /// As for [`Self::call`]; `Conflict` when a run of this id is under way, here or in another process, belongs to
+    /// another task, or is finished without an answer; `InDoubt` when nobody knows whether a step of it was made;
+    /// what the store reports when it cannot be told whether the id was used before.
     pub async fn call_with(&self, task: impl Into<Task> + Send, options: SessionOptions) -> Result<RunReport> {
         let memory = self.memory.as_ref().map_err(|error| Error::new(error.kind(), error.message()))?;
-        let session = memory.session(task.into(), options)?;
-        if let Some(answer) = self.replay(&session).await {
-            return Ok(session.finish(&Outcome::answered(answer)).await);
+        let session = match Box::pin(memory.begin(task.into(), options)).await? {
+            Begun::Session(session) => *session,
+            Begun::Finished(report) => return Ok(*report),
+        };
+        let answer = self.replay(&session).await;
+        if let Some(lost) = session.lost() {
+            return Err(lost);
         }
-        self.plan(Run::of(session)).await
+        match answer {
+            Some(answer) => Ok(session.finish(&Outcome::answered(answer)).await),
+            None => self.plan(Run::of(session)).await,
+        }
     }
 
     /// Carries out a replay with the tools; absent when the function has to run.
@@ -115,7 +128,12 @@ where
         let view = View { tools: Some(&manifest), can_synthesize: self.synthesizer.is_some() };
         loop {
             match session.decide(&view).await {
-                Decision::Replay(calls) => execute_planned(session, tools, &manifest, &calls).await,
+                Decision::Replay(calls) => {
+                    execute_planned(session, tools, &manifest, &calls).await;
+                    if session.lost().is_some() {
+                        return None;
+                    }
+                }
                 Decision::Synthesize { done } => self.synthesize(session, done).await,
                 Decision::Answer { text, .. } => return Some(text),
                 Decision::Forward { .. } => return None,
@@ -134,6 +152,9 @@ where
 
     async fn plan(&self, run: Run) -> Result<RunReport> {
         let result = AssertUnwindSafe((self.function)(run.clone())).catch_unwind().await;
+        if let Some(lost) = run.session().lost() {
+            return Err(lost);
+        }
         let error: BoxError = match result {
             Ok(Ok(answer)) => return Ok(run.session().finish(&Outcome::answered(answer)).await),
             Ok(Err(error)) => error.into(),

@@ -10,7 +10,9 @@ use super::LearnKit;
 use super::account::is_replayed;
 use super::learn::{Ended, Outcome};
 use crate::error::BoxError;
-use crate::hook::{Approval, ApprovalRequest, FinishedRun, PlannedReplay, PrecheckAnswer, SecretRequest};
+use crate::hook::{
+    Approval, ApprovalRequest, DoubtfulCall, FinishedRun, PlannedReplay, PrecheckAnswer, SecretRequest, Settlement,
+};
 use crate::procedure::{Procedure, Supplied, Today};
 use crate::replay::{Permit, plan_of};
 use crate::run::short_reason;
@@ -125,6 +127,17 @@ impl LearnKit {
             Ok(verdict) => ended.verified = verdict,
             Err(reason) => ended.state.warnings.push(format!("{reason}; tool outcomes judge the run")),
         }
+    }
+
+    /// Asks the verifier whether a call was made; without one, or where it fails, nobody knows.
+    pub(super) async fn ask_settlement(&self, call: &DoubtfulCall<'_>) -> Settlement {
+        let Some(verifier) = &self.inner.verifier else { return Settlement::Unknown };
+        self.asked("verifier", self.inner.settings.hook_deadline, verifier.settle(call)).await.unwrap_or_else(
+            |reason| {
+                tracing::warn!(run = %call.run, step = call.step.number, reason, "a doubtful step was not settled");
+                Settlement::Unknown
+            },
+        )
     }
 
     /// The answer of a hook, or in words why there is none.

@@ -47,6 +47,8 @@ pub(super) struct Choice {
     pub(super) guidance: Guidance,
     pub(super) candidates: Vec<CandidateNote>,
     pub(super) warnings: Vec<String>,
+    /// Whether the store failed, so that it is not waited for where that can be done without.
+    pub(super) is_store_broken: bool,
 }
 
 /// What retrieval found.
@@ -77,6 +79,7 @@ impl Choice {
             guidance: Guidance::none(),
             candidates: Vec::new(),
             warnings: Vec::new(),
+            is_store_broken: false,
         }
     }
 }
@@ -150,6 +153,7 @@ impl LearnKit {
                 choice.warnings.push(format!("memory could not be read: {}", error.chain()));
                 // A store that fails is not asked a second time for what can be done without.
                 choice.siblings = Some(Vec::new());
+                choice.is_store_broken = true;
                 return choice;
             }
         };
@@ -203,7 +207,7 @@ impl LearnKit {
     }
 
     /// Goes on from a cold choice, which says why it is no replay.
-    async fn guide_or_cold(&self, task: &Task, mut choice: Choice) -> Choice {
+    pub(super) async fn guide_or_cold(&self, task: &Task, mut choice: Choice) -> Choice {
         match self.guidance(task).await {
             Ok(guidance) => choice.guidance = guidance,
             Err(error) => choice.warnings.push(format!("memory could not be searched: {}", error.chain())),
@@ -279,7 +283,7 @@ impl LearnKit {
     }
 
     /// Whether a record may replay, as far as can be told without asking the host.
-    fn judged(&self, record: &Record, asked: &Asked<'_>) -> Result<WorldCheck, String> {
+    pub(super) fn judged(&self, record: &Record, asked: &Asked<'_>) -> Result<WorldCheck, String> {
         let Asked { task, tools, values_decide, .. } = asked;
         let setting = self.inner.settings.replay_trust;
         may_replay(record, setting, self.now())?;

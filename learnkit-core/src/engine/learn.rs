@@ -8,6 +8,7 @@ use jiff::Timestamp;
 
 use super::account::{Answer, stored_run};
 use super::changes::{Changes, Heal, failure_id};
+use super::journal::Suspension;
 use super::library::trace_id;
 use super::session::State;
 use super::templates::{Shown, TemplateChange};
@@ -100,6 +101,8 @@ pub(super) struct Ended {
     /// What the verifier of the host found.
     pub(super) verified: Option<Verdict>,
     pub(super) is_verifier_asked: bool,
+    /// Set where a retry by its id goes on with the run, so that it is not stored as finished.
+    pub(super) suspended: Option<Suspension>,
     pub(super) state: State,
 }
 
@@ -123,6 +126,21 @@ pub(super) enum Fate {
     Known,
     /// It could not be stored.
     Lost(Error),
+}
+
+impl LearnKit {
+    /// Leaves an interrupted run to a retry: its journal is given back, nothing is learned.
+    pub(super) async fn leave_open(&self, ended: &Ended, outcome: &Outcome) -> Learned {
+        let kit = self.with_agent(ended.agent.clone());
+        let Lesson { mut run, answer, .. } = Lesson::of(&kit, ended, outcome);
+        (run.trust, run.procedure) = (None, None);
+        run.warnings.extend(ended.suspended.as_ref().map(|open| format!("the run is not stored: {}", open.reason)));
+        let fate = self.finish_cancelled(ended).await;
+        if let Fate::Lost(error) = &fate {
+            run.warnings.push(format!("its journal was not given back: {}", error.chain()));
+        }
+        Learned { report: RunReport::of(&run, answer), fate }
+    }
 }
 
 /// Gates a run, learns from it and stores it.
@@ -314,6 +332,9 @@ impl<'a> Lesson<'a> {
     }
 
     fn distilled(&self) -> Option<Procedure> {
+        if !self.ended.state.is_whole {
+            return None;
+        }
         let stored_result_bytes = self.kit.inner.settings.stored_result_bytes;
         let today = self.day();
         let source = Source {
@@ -406,7 +427,8 @@ impl<'a> Lesson<'a> {
 
     /// Whether memory planned a part of the run: then it confirms nothing.
     fn is_partly_replayed(&self) -> bool {
-        self.ended.state.replay.as_ref().is_some_and(|(_, replay)| replay.done_count() > 0)
+        let is_replaying = self.ended.state.replay.as_ref().is_some_and(|(_, replay)| replay.done_count() > 0);
+        is_replaying || self.ended.calls.iter().any(|call| call.replayed)
     }
 
     /// Credits or blames only records that the run followed: their tools are a prefix of the run's. What a
@@ -511,9 +533,6 @@ impl<'a> Lesson<'a> {
     }
 
     fn trace(&self) -> Record {
-        let calls = self.run.calls.iter().filter(|call| call.parent.is_none());
-        let calls =
-            calls.map(|call| if call.status.is_ok() { call.tool.clone() } else { format!("{} (failed)", call.tool) });
         let outcome = match (self.passes(), self.fails()) {
             (true, _) => "success",
             (_, true) => "failure",
@@ -523,7 +542,7 @@ impl<'a> Lesson<'a> {
             run: self.run.id.clone(),
             task: self.run.text.clone(),
             outcome: outcome.to_owned(),
-            calls: calls.collect(),
+            calls: traced(&self.run),
         };
         let id = trace_id(&self.run.id);
         // Not linked to the exact task: a task that is repeated a thousand times must stay one quick lookup.
@@ -555,6 +574,12 @@ impl<'a> Lesson<'a> {
         let stored = self.kit.run(&self.run.id).await.ok()?;
         Some(RunReport::of(&stored, answer))
     }
+}
+
+/// The calls of a run as its trace names them.
+pub(super) fn traced(run: &StoredRun) -> Vec<String> {
+    let outer = run.calls.iter().filter(|call| call.parent.is_none());
+    outer.map(|call| if call.status.is_ok() { call.tool.clone() } else { format!("{} (failed)", call.tool) }).collect()
 }
 
 /// The id of a procedure of a task: the same calls for the same task are one record.

@@ -135,7 +135,8 @@ impl LearnKit {
         Ok(forgotten)
     }
 
-    /// Deletes a run with its trace, also a run that cannot be read.
+    /// Deletes a run with its trace, also a run that cannot be read or has not finished; what was in doubt about
+    /// that one is forgotten.
     ///
     /// # Errors
     /// `NotFound` when there is neither, `Unavailable` when the store cannot be written.
@@ -143,7 +144,8 @@ impl LearnKit {
         let tenant = &self.inner.tenant;
         let trace = self.within("delete", self.inner.store.records.delete(tenant, &trace_id(id))).await?;
         let run = self.within("delete run", self.inner.store.runs.delete_run(tenant, id)).await?;
-        let forgotten = Forgotten { records: usize::from(trace), runs: usize::from(run) };
+        let open = self.forget_open_run(id).await?;
+        let forgotten = Forgotten { records: usize::from(trace), runs: usize::from(run || open) };
         if forgotten == Forgotten::default() { Err(missing("run", id)) } else { Ok(forgotten) }
     }
 
@@ -185,6 +187,7 @@ impl LearnKit {
         if let Content::Trace(trace) = &record.content {
             ids.push(trace.run.clone());
         } else if let Some(task) = &record.task {
+            forgotten.runs += self.forget_open_runs(task).await?;
             let filter =
                 RunFilter { key: Some(task.key.clone()), ..RunFilter::newest(self.inner.tenant.clone(), usize::MAX) };
             let runs = self.within("list runs", self.inner.store.runs.list_runs(&filter)).await?;

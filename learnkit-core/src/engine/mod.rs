@@ -16,15 +16,18 @@ mod dry_run;
 mod execute;
 mod golden;
 mod inspect;
+mod journal;
 mod learn;
 mod ledger;
 mod library;
 mod maintain;
 mod react;
 mod recorded;
+mod recover;
 mod remember;
 mod report;
 mod reported;
+mod resume;
 mod retention;
 mod run;
 mod seen_tools;
@@ -196,7 +199,7 @@ impl LearnKit {
             let Some(ended) = lock(&self.inner.abandoned).pop() else { return 0 };
             let mut taken = Taken { abandoned: &self.inner.abandoned, ended: Some(ended) };
             let Some(ended) = &taken.ended else { return 0 };
-            match learn::learn(self, ended, &Outcome::cancelled()).await.fate {
+            match self.finish_cancelled(ended).await {
                 learn::Fate::Lost(error) => {
                     tracing::warn!(run = %ended.run_id, %error, "a cancelled run could not be stored");
                     drop(taken);
@@ -204,6 +207,19 @@ impl LearnKit {
                 }
                 learn::Fate::Stored | learn::Fate::Known => taken.ended = None,
             }
+        }
+    }
+}
+
+impl LearnKit {
+    /// Stores a run whose handle was dropped, or gives it back where a retry by its id may come.
+    async fn finish_cancelled(&self, ended: &learn::Ended) -> learn::Fate {
+        match ended.suspended.as_ref().map(|suspended| &suspended.write) {
+            Some(Some(write)) => {
+                self.write_journal(write).await.map_or_else(learn::Fate::Lost, |_| learn::Fate::Stored)
+            }
+            Some(None) => learn::Fate::Stored,
+            None => Box::pin(learn::learn(self, ended, &Outcome::cancelled())).await.fate,
         }
     }
 }

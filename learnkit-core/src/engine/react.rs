@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 
 use super::execute::{execute, execute_planned};
+use super::resume::Begun;
 use super::session::{Decision, Session, SessionOptions, View};
 use super::{LearnKit, Outcome, RunReport};
 use crate::error::BoxError;
@@ -89,7 +90,8 @@ pub struct ReactOptions {
     pub exploration_tools: BTreeSet<String>,
     /// At most so many planning calls.
     pub max_steps: u32,
-    /// The caller's own run id.
+    /// The caller's own run id, which makes the run safe to retry; see
+    /// [`LearningAgent::call_with`](super::LearningAgent::call_with).
     pub run_id: Option<RunId>,
 }
 
@@ -103,8 +105,9 @@ impl Default for ReactOptions {
 /// and captures what it does. After a stopped replay the planner goes on from what is done.
 ///
 /// # Errors
-/// `Agent` when the planner fails, with its error as the source; the run is stored first.
-/// `Conflict` when a run of the same id is under way.
+/// `Agent` when the planner fails, with its error as the source; the run is stored first, or stays open for a retry
+/// where the caller chose its id. `Conflict`, `InDoubt` and errors of the store as for
+/// [`LearningAgent::call_with`](super::LearningAgent::call_with).
 pub async fn run_react_agent(
     memory: &LearnKit,
     task: impl Into<Task> + Send,
@@ -112,14 +115,21 @@ pub async fn run_react_agent(
     planner: &dyn Planner,
     options: ReactOptions,
 ) -> Result<RunReport> {
-    let session = memory.session(task.into(), SessionOptions { run_id: options.run_id.clone() })?;
+    let session = match Box::pin(memory.begin(task.into(), SessionOptions { run_id: options.run_id.clone() })).await? {
+        Begun::Session(session) => session,
+        Begun::Finished(report) => return Ok(*report),
+    };
     session.count_planning();
     let react = React { session: &session, tools, planner, manifest: manifest(tools, &options), options: &options };
-    match react.drive().await {
+    let driven = react.drive().await;
+    if let Some(lost) = session.lost() {
+        return Err(lost);
+    }
+    match driven {
         Ok(outcome) => Ok(session.finish(&outcome).await),
         Err(error) => {
             session.finish(&Outcome::interrupted(format!("the planner failed: {error}"))).await;
-            let failed = Error::new(ErrorKind::Agent, "the planner failed; the run is stored and can be repeated");
+            let failed = Error::new(ErrorKind::Agent, "the planner failed; the run can be repeated");
             Err(failed.with_context("run_id", session.run_id()).with_source(error))
         }
     }
@@ -145,7 +155,7 @@ impl React<'_> {
     async fn drive(&self) -> std::result::Result<Outcome, BoxError> {
         let view = View { tools: Some(&self.manifest), can_synthesize: true };
         let mut planned = 0;
-        loop {
+        while self.session.lost().is_none() {
             match self.session.decide(&view).await {
                 Decision::Replay(calls) => {
                     execute_planned(self.session, self.tools, &self.manifest, &calls).await;
@@ -163,6 +173,7 @@ impl React<'_> {
                 }
             }
         }
+        Ok(Outcome::default())
     }
 
     fn turn(&self, playbook: String, answer_only: bool) -> PlanningTurn<'_> {

@@ -26,6 +26,7 @@ impl LearnKit {
             started: recorded.started,
             verified: None,
             is_verifier_asked: false,
+            suspended: None,
             state: State::recorded(),
         };
         let outcome = Outcome { answer: recorded.answer, verdict: recorded.verdict, ..Outcome::default() };

@@ -3,12 +3,16 @@
 use std::future::Future;
 use std::sync::Arc;
 
+use super::execute::step_key;
+use super::resume::Begun;
 use super::session::{Decision, Session, SessionOptions, View};
 use super::{LearnKit, Outcome, RunReport};
+use crate::error::BoxError;
 use crate::record::RunId;
 use crate::replay::PlannedCall;
 use crate::run::{Arguments, CallDraft, Mode, Tokens, ToolCall, ToolOutput, ToolTracker};
-use crate::{Result, Task};
+use crate::tool::{Tool, ToolContext};
+use crate::{Error, ErrorKind, Result, Task};
 
 /// A prepared run: what memory knows, and the tracker that records what happens. A cheap clone.
 #[derive(Debug, Clone)]
@@ -19,12 +23,20 @@ pub struct Run {
 impl LearnKit {
     /// Prepares a run of a task: looks the task up and composes the playbook.
     ///
-    /// Memory that cannot be read gives a cold run with a warning in its report.
+    /// Memory that cannot be read gives a cold run with a warning in its report. A run of this id that did not
+    /// finish is gone on with: [`Run::call`] gives back what is done.
     ///
     /// # Errors
-    /// `Conflict` when a run of the same id is under way in this process.
+    /// As for [`LearningAgent::call_with`](super::LearningAgent::call_with); `Conflict` also when the run of this id
+    /// is finished: [`LearnKit::run`] has what came of it.
     pub async fn prepare_run(&self, task: impl Into<Task>, options: SessionOptions) -> Result<Run> {
-        let session = self.session(task.into(), options)?;
+        let session = match Box::pin(self.begin(task.into(), options)).await? {
+            Begun::Session(session) => *session,
+            Begun::Finished(report) => {
+                let message = "the run of this id is finished; look at it with `learnkit runs show`, or use another id";
+                return Err(Error::new(ErrorKind::Conflict, message).with_context("run_id", report.run_id));
+            }
+        };
         session.decide(&View::default()).await;
         Ok(Run { session: Arc::new(session) })
     }
@@ -111,10 +123,15 @@ impl Run {
         self.session.tracker().record(tool, arguments, output);
     }
 
-    /// Makes a call and records it. A dropped future is recorded as a failed call.
+    /// Makes a call and records it, its intent and outcome in the journal of the run too. A dropped future is
+    /// recorded as a failed call, and is in doubt where the run is retried.
+    ///
+    /// A call that was made before a crash, or by a replay that stopped, is not made again: its stored result is given
+    /// back, once for each time that it was made, with secrets masked and cut where it was too long to keep.
     ///
     /// # Errors
-    /// The call's own error, after it was recorded.
+    /// The call's own error, after it was recorded. LearnKit's own `Conflict`, without a call, when another process
+    /// has gone on with this run.
     pub async fn call<F, T, E>(
         &self,
         tool: impl Into<String>,
@@ -123,15 +140,38 @@ impl Run {
     ) -> std::result::Result<T, E>
     where
         F: Future<Output = std::result::Result<T, E>> + Send,
-        T: Clone + Into<ToolOutput>,
-        E: std::fmt::Display,
+        T: Clone + Into<ToolOutput> + From<ToolOutput>,
+        E: std::fmt::Display + From<Error>,
     {
-        self.session.tracker().call(CallDraft::new(tool, arguments), work).await
+        let draft = CallDraft::new(tool, arguments);
+        if let Some(output) = self.session.done_before(draft.tool(), draft.arguments()) {
+            return Ok(output.into());
+        }
+        let key = step_key(&self.session, &draft, 0);
+        match self.session.make(draft, key, work, |_| None).await {
+            Ok(result) => result,
+            Err(not_made) => Err(not_made.into()),
+        }
     }
 
-    /// See [`Session::done_before`].
-    pub(crate) fn done_before(&self, tool: &str, arguments: &Arguments) -> Option<ToolOutput> {
-        self.session.done_before(tool, arguments)
+    /// Makes a call of a tool as [`Self::call`] does; without a key of the caller's own the tool is given the run's.
+    pub(crate) async fn call_tool(
+        &self,
+        tool: &dyn Tool,
+        arguments: &Arguments,
+        context: &ToolContext,
+    ) -> std::result::Result<ToolOutput, BoxError> {
+        if let Some(output) = self.session.done_before(tool.name(), arguments) {
+            return Ok(output);
+        }
+        let draft = CallDraft::new(tool.name(), arguments.clone()).with_annotations(tool.annotations());
+        let key = step_key(&self.session, &draft, 0);
+        let mut context = context.clone();
+        if context.idempotency_key.is_empty() {
+            context.idempotency_key.clone_from(&key.key);
+        }
+        let work = tool.call(arguments, &context);
+        self.session.make(draft, key, work, |output| tool.success_when(output)).await?
     }
 
     /// Counts one call of the planner; without any count the report leaves the figure out.

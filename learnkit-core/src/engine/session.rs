@@ -8,7 +8,9 @@ use jiff::Timestamp;
 
 use super::approve::{Approvals, Clearance, ToApprove};
 use super::choose::{Choice, Guidance};
+use super::journal::{Journaling, Suspension};
 use super::learn::{Ended, Fate, Outcome, learn};
+use super::resume::Resumed;
 use super::seen_tools::SeenTools;
 use super::{LearnKit, RunReport, lock};
 use crate::lifecycle::WorldCheck;
@@ -16,9 +18,10 @@ use crate::record::{Record, RunId};
 use crate::replay::{Divergence, Next, Permit, PlannedCall, Replay, render_done};
 use crate::retrieve::compose;
 use crate::run::{
-    AnswerSource, Arguments, Arm, CallDraft, CandidateNote, DecisionNote, Mode, Offer, Tokens, ToolCall, ToolOutput,
-    ToolTracker,
+    AnswerSource, Arguments, Arm, CallDraft, CandidateNote, DecisionNote, Journal, Mode, Offer, Tokens, ToolCall,
+    ToolOutput, ToolTracker,
 };
+use crate::secret::MASK;
 use crate::tool::{EffectClass, ToolManifest};
 use crate::{Error, ErrorKind, Result, Task};
 
@@ -47,7 +50,7 @@ pub enum Decision {
     Forward {
         /// The playbook and, after a hand-over, the calls that are done; empty when memory has nothing.
         playbook: String,
-        /// The calls that a stopped replay has made; they must not be made again.
+        /// The calls that a stopped replay has made, or this run before a crash; they must not be made again.
         done: Vec<ToolCall>,
         /// Why the planner is asked.
         reason: String,
@@ -62,11 +65,16 @@ pub enum Decision {
 /// How a session starts.
 #[derive(Debug, Clone, Default)]
 pub struct SessionOptions {
-    /// The caller's own run id; a run id is learned once.
+    /// The caller's own run id; a run id is learned once. Where LearnKit makes the calls
+    /// ([`LearningAgent::call_with`](super::LearningAgent::call_with), [`run_react_agent`](super::run_react_agent),
+    /// [`LearnKit::prepare_run`] with [`Run::call`](super::Run::call)), a retry with the same id goes on with a run that
+    /// did not finish, and does nothing for one that did.
     pub run_id: Option<RunId>,
 }
 
 /// One run of one task.
+///
+/// A session that [`LearnKit::session`] starts writes no journal: its calls are the host's.
 ///
 /// All methods take `&self`. Dropping a session that was not finished stores the run as cancelled
 /// with the next `finish` or report of this memory, or at `shutdown`.
@@ -75,7 +83,11 @@ pub struct Session {
     task: Task,
     run_id: RunId,
     tracker: ToolTracker,
-    started: Timestamp,
+    pub(super) started: Timestamp,
+    /// Where LearnKit makes the calls.
+    pub(super) journal: Option<Journaling>,
+    /// What an earlier process left of this run.
+    resumed: Option<Journal>,
     pub(super) state: Mutex<State>,
     /// Held while an approval is asked for, so that no call is asked about twice.
     pub(super) asking: tokio::sync::Mutex<()>,
@@ -106,7 +118,11 @@ pub(super) struct State {
     pub(super) siblings: Option<Vec<Record>>,
     /// How many calls of the tracker the replay has looked at.
     pub(super) seen: usize,
-    /// Calls of a stopped replay whose results were given again.
+    /// How many calls of the tracker an earlier process made.
+    resumed: usize,
+    /// Whether their results were kept as they were.
+    pub(super) is_whole: bool,
+    /// Calls that were done before and whose results were given again.
     given_back: BTreeSet<usize>,
     pub(super) tools: SeenTools,
     pub(super) guidance: Guidance,
@@ -145,6 +161,8 @@ impl LearnKit {
             run_id,
             tracker: ToolTracker::new(Arc::clone(&self.inner.clock)),
             started: self.now(),
+            journal: None,
+            resumed: None,
             state: Mutex::new(State::fresh()),
             asking: tokio::sync::Mutex::default(),
             finishing: tokio::sync::Mutex::default(),
@@ -153,6 +171,14 @@ impl LearnKit {
 }
 
 impl Session {
+    /// The same session with a journal, and what an earlier process left of its run.
+    pub(super) fn journaled(mut self, journal: Journaling, resumed: Option<Journal>) -> Self {
+        self.started = resumed.as_ref().map_or(self.started, |resumed| resumed.run.started);
+        self.journal = Some(journal);
+        self.resumed = resumed;
+        self
+    }
+
     /// The run's id.
     pub fn run_id(&self) -> &RunId {
         &self.run_id
@@ -194,6 +220,28 @@ impl Session {
         playbook_text(&state, &self.done(&state))
     }
 
+    /// How many planning calls were counted; absent where nobody counts them.
+    pub(super) fn planning_calls(&self) -> Option<u32> {
+        lock(&self.state).planning_calls
+    }
+
+    /// Adds a warning to the report.
+    pub(super) fn warn(&self, warning: String) {
+        lock(&self.state).warnings.push(warning);
+    }
+
+    /// Reads something of the replay, if there is one.
+    pub(super) fn replay_under_way<T>(&self, read: impl FnOnce(&Record, &Replay) -> T) -> Option<T> {
+        lock(&self.state).replay.as_ref().map(|(record, replay)| read(record, replay))
+    }
+
+    /// Stops a replay before its next step; the procedure is not to blame.
+    pub(super) fn stop_replay(&self, reason: &str) {
+        if let Some((_, replay)) = &mut lock(&self.state).replay {
+            replay.halt(reason);
+        }
+    }
+
     /// Says that planning calls are counted here; until then the figure is absent.
     pub fn count_planning(&self) {
         lock(&self.state).planning_calls.get_or_insert(0);
@@ -221,28 +269,27 @@ impl Session {
         }
     }
 
-    /// The result of a call that a stopped replay has made, for a planner that asks for it again: no
-    /// side effect is repeated. Each call is given back once; asking again means it. Calls of tools
+    /// The result of a call that a stopped replay or an earlier process has made, for a planner that asks for it
+    /// again: no side effect is repeated. Each call is given back once; asking again means it. Calls of tools
     /// that only read are made anew.
     pub(crate) fn done_before(&self, tool: &str, arguments: &Arguments) -> Option<ToolOutput> {
         let mut state = self.caught_up();
-        let (_, replay) = state.replay.as_ref()?;
-        replay.stopped()?;
-        if replay.has_open(tool, arguments) {
+        let done = state.done_count();
+        if done == 0 || state.wants_again(tool, arguments) || state.plans_now(tool, arguments) {
             return None;
         }
-        let done = self.tracker.calls().into_iter().enumerate().take(state.seen);
+        let done = self.tracker.calls().into_iter().enumerate().take(done);
         let found = done.filter(|(index, call)| {
             let is_effect = call.annotations.effect() != EffectClass::ReadOnly;
             call.status.is_ok()
                 && is_effect
                 && call.tool == tool
-                && call.arguments.same_as(arguments)
+                && is_same_call(call, arguments)
                 && !state.given_back.contains(index)
         });
         let (index, call) = found.last()?;
         state.given_back.insert(index);
-        let note = format!("`{tool}` was done by the replay; its result was given again without a call");
+        let note = format!("`{tool}` was done before; its result was given again without a call");
         state.note(self.tracker.call_count(), "keep", &note);
         Some(call.output)
     }
@@ -260,8 +307,20 @@ impl Session {
     /// Never fails: memory that cannot be read gives a cold run and a warning.
     pub async fn decide(&self, view: &View<'_>) -> Decision {
         if lock(&self.state).phase == Phase::Fresh {
-            let choice = self.kit.choose(&self.task, view.tools).await;
-            lock(&self.state).start(choice, self.kit.arm(&self.run_id), self.kit.permit());
+            let (arm, permit) = (self.kit.arm(&self.run_id), self.kit.permit());
+            match &self.resumed {
+                None => {
+                    let choice = self.kit.choose(&self.task, view.tools).await;
+                    if let Some(journal) = self.journal.as_ref().filter(|_| choice.is_store_broken) {
+                        journal.do_without();
+                    }
+                    lock(&self.state).start(choice, arm, permit);
+                }
+                Some(journal) => {
+                    let resumed = Box::pin(self.kit.resume(&self.task, journal, view.tools)).await;
+                    lock(&self.state).go_on(resumed, &self.tracker, permit);
+                }
+            }
         }
         loop {
             let step = {
@@ -282,15 +341,20 @@ impl Session {
     /// Gates the run, learns from it and stores it. A second call returns the first report.
     ///
     /// Never fails: what could not be stored is a warning of the report. A dropped future leaves
-    /// the run either stored or not; calling it again gives the report.
+    /// the run either stored or not; calling it again gives the report. A journaled run of the caller's own id
+    /// that was interrupted is not finished: it stays open for a retry.
     pub async fn finish(&self, outcome: &Outcome) -> RunReport {
         let mut finishing = self.finishing.lock().await;
         if let Some(report) = &finishing.report {
             return report.clone();
         }
-        let ended = finishing.ended.get_or_insert_with(|| self.end());
-        self.kit.ask_verifier(ended, outcome).await;
-        let learned = learn(&self.kit, ended, outcome).await;
+        let ended = finishing.ended.get_or_insert_with(|| self.end(self.suspension_after(outcome)));
+        let learned = if ended.suspended.is_some() {
+            Box::pin(self.kit.leave_open(ended, outcome)).await
+        } else {
+            self.kit.ask_verifier(ended, outcome).await;
+            Box::pin(learn(&self.kit, ended, outcome)).await
+        };
         *finishing = Finishing { ended: None, report: Some(learned.report.clone()) };
         lock(&self.kit.inner.open_runs).remove(&self.run_id);
         // A store that failed just now would only fail again.
@@ -328,13 +392,12 @@ impl Session {
         Decision::Forward { playbook, done, reason }
     }
 
-    /// The calls that a stopped replay has made.
+    /// The calls that a stopped replay or an earlier process has made.
     fn done(&self, state: &State) -> Vec<ToolCall> {
-        let stopped = state.replay.as_ref().is_some_and(|(_, replay)| replay.stopped().is_some());
-        if !stopped {
-            return Vec::new();
+        match state.done_count() {
+            0 => Vec::new(),
+            done => outer(self.tracker.calls().into_iter().take(done).collect()),
         }
-        outer(self.tracker.calls().into_iter().take(state.seen).collect())
     }
 
     /// The state after the replay has looked at every settled call.
@@ -344,7 +407,13 @@ impl Session {
         state
     }
 
-    fn end(&self) -> Ended {
+    /// Whether a run that ends like this stays open, because a retry by its id goes on with it.
+    fn suspension_after(&self, outcome: &Outcome) -> Option<Suspension> {
+        let is_interrupted = outcome.failure.as_ref().is_some_and(|failure| failure.is_environment);
+        if is_interrupted || self.lost().is_some() { self.suspension() } else { None }
+    }
+
+    fn end(&self, suspended: Option<Suspension>) -> Ended {
         let mut state = self.caught_up();
         Ended {
             agent: self.kit.agent.clone(),
@@ -355,6 +424,7 @@ impl Session {
             started: self.started,
             verified: None,
             is_verifier_asked: false,
+            suspended,
             state: std::mem::replace(&mut *state, State::fresh()),
         }
     }
@@ -368,8 +438,8 @@ impl Drop for Session {
         }
         lock(&self.kit.inner.open_runs).remove(&self.run_id);
         let unfinished = finishing.ended.or_else(|| {
-            let is_open = self.tracker.call_count() > 0;
-            is_open.then(|| self.end())
+            let is_open = self.tracker.call_count() > 0 || self.resumed.is_some();
+            is_open.then(|| self.end(self.suspension()))
         });
         lock(&self.kit.inner.abandoned).extend(unfinished);
     }
@@ -394,6 +464,8 @@ impl State {
             approvals: Approvals::default(),
             siblings: None,
             seen: 0,
+            resumed: 0,
+            is_whole: true,
             given_back: BTreeSet::new(),
             tools: SeenTools::default(),
             guidance: Guidance::none(),
@@ -449,6 +521,38 @@ impl State {
             reason: self.reason.clone(),
             candidates: choice.candidates,
         });
+    }
+
+    /// Starts from what an earlier process made.
+    fn go_on(&mut self, resumed: Resumed, tracker: &ToolTracker, permit: Permit) {
+        self.start(resumed.choice, None, permit);
+        self.arm = resumed.arm;
+        if let (Some((_, own)), Some(replay)) = (&mut self.replay, resumed.replay) {
+            *own = replay;
+        }
+        self.planning_calls = self.planning_calls.max(resumed.planning_calls);
+        (self.seen, self.resumed) = (resumed.calls.len(), resumed.calls.len());
+        self.is_whole = resumed.is_whole;
+        tracker.load(resumed.calls);
+    }
+
+    /// How many calls of the tracker are done and not to be made again.
+    fn done_count(&self) -> usize {
+        let stopped = self.replay.as_ref().is_some_and(|(_, replay)| replay.stopped().is_some());
+        if stopped { self.seen } else { self.resumed }
+    }
+
+    /// Whether a stopped replay has yet to make this call, so that it is wanted once more.
+    fn wants_again(&self, tool: &str, arguments: &Arguments) -> bool {
+        let mut stopped = self.replay.iter().filter(|(_, replay)| replay.stopped().is_some());
+        stopped.any(|(_, replay)| replay.has_open(tool, arguments))
+    }
+
+    /// Whether a replay under way makes this call next.
+    fn plans_now(&mut self, tool: &str, arguments: &Arguments) -> bool {
+        let Some((_, replay)) = self.replay.as_mut().filter(|_| self.phase == Phase::Replaying) else { return false };
+        let Next::Calls(calls) = replay.next() else { return false };
+        calls.iter().any(|planned| planned.tool == tool && planned.arguments.same_as(arguments))
     }
 
     fn catch_up(&mut self, tracker: &ToolTracker) {
@@ -559,6 +663,12 @@ fn playbook_text(state: &State, done: &[ToolCall]) -> String {
         (true, false) => done,
         (false, false) => format!("{block}\n{done}"),
     }
+}
+
+/// Whether a call that was made had these arguments; those of an earlier process are known with secrets masked.
+fn is_same_call(call: &ToolCall, arguments: &Arguments) -> bool {
+    let is_masked = || call.arguments.raw().contains(MASK);
+    call.arguments.same_as(arguments) || is_masked() && call.arguments.same_as(&Arguments::from_raw(arguments.masked()))
 }
 
 fn outer(calls: Vec<ToolCall>) -> Vec<ToolCall> {

@@ -12,14 +12,14 @@ use async_trait::async_trait;
 
 use self::bm25::{Document, Ranking};
 use crate::backend::{
-    BackendInfo, Batch, Capabilities, Committed, Deletion, ExactQuery, Fate, Found, LoadItem, LoadItems, Loaded, Made,
-    MakeBatch, MemoryBackend, OnExisting, Page, Put, RunFilter, RunStore, ScanRequest, Scored, SearchQuery, Store,
-    same_record,
+    BackendInfo, Batch, Capabilities, Committed, Deletion, ExactQuery, Fate, Found, JournalWrite, Journaled, LoadItem,
+    LoadItems, Loaded, Made, MakeBatch, MemoryBackend, OnExisting, Page, Put, RunFilter, RunStore, ScanRequest, Scored,
+    SearchQuery, Store, TakeJournal, Taken, same_record,
 };
 use crate::config::BackendUri;
 use crate::record::{Record, RecordId, RunId, Tenant};
 use crate::registry::{OpenFuture, OpenMode};
-use crate::run::StoredRun;
+use crate::run::{Journal, JournalStep, StoredRun};
 use crate::task::TaskKey;
 use crate::{Error, ErrorKind, Result};
 
@@ -62,6 +62,8 @@ struct Space {
     records: BTreeMap<RecordId, Entry>,
     keys: BTreeMap<TaskKey, BTreeSet<RecordId>>,
     runs: BTreeMap<RunId, StoredRun>,
+    /// Of runs that have not finished.
+    journals: BTreeMap<RunId, Journal>,
 }
 
 #[derive(Debug)]
@@ -111,7 +113,7 @@ impl State {
             self.0.entry(record.tenant.clone()).or_default().insert(record);
         }
         if let Some(run) = &batch.run {
-            self.0.entry(run.tenant.clone()).or_default().runs.insert(run.id.clone(), run.clone());
+            self.0.entry(run.tenant.clone()).or_default().finish(run.clone());
         }
         Ok(Committed::Stored(revisions))
     }
@@ -130,6 +132,12 @@ impl State {
 }
 
 impl Space {
+    /// Stores a run and closes its journal.
+    fn finish(&mut self, run: StoredRun) {
+        self.journals.remove(&run.id);
+        self.runs.insert(run.id.clone(), run);
+    }
+
     fn insert(&mut self, record: Record) {
         self.remove(&record.id);
         if let Some(task) = &record.task {
@@ -161,7 +169,7 @@ impl Space {
     fn load_run(&mut self, run: StoredRun, existing: OnExisting) -> Fate {
         let fate = self.runs.get(&run.id).map_or(Fate::Added, |stored| existing.fate(*stored == run));
         if matches!(fate, Fate::Added | Fate::Replaced) {
-            self.runs.insert(run.id.clone(), run);
+            self.finish(run);
         }
         fate
     }
@@ -200,6 +208,48 @@ impl Space {
         runs.sort_by_key(|run| std::cmp::Reverse((run.finished, &run.id)));
         let beyond = runs.into_iter().filter(|run| after.as_ref().is_none_or(|after| RunCursor::of(run) < *after));
         Ok(page(beyond.cloned(), filter.limit, |run| RunCursor::of(run).to_text()))
+    }
+}
+
+impl Space {
+    fn write_journal(&mut self, write: &JournalWrite) -> Journaled {
+        let stored = self.journals.get(&write.run).map(|journal| &journal.lease);
+        let journaled = Journaled::over(write, stored, self.runs.contains_key(&write.run));
+        if journaled == Journaled::Written {
+            if let (None, Some(run)) = (stored, &write.begin) {
+                let journal = Journal { run: run.clone(), lease: write.lease.clone(), steps: Vec::new() };
+                self.journals.insert(write.run.clone(), journal);
+            }
+            if let Some(journal) = self.journals.get_mut(&write.run) {
+                journal.lease.clone_from(&write.lease);
+                write.steps.iter().for_each(|step| put_step(journal, step.clone()));
+            }
+        }
+        journaled
+    }
+
+    fn take_journal(&mut self, take: &TakeJournal) -> Taken {
+        if self.runs.contains_key(&take.run) {
+            return Taken::Finished;
+        }
+        let Some(journal) = self.journals.get_mut(&take.run) else { return Taken::Missing };
+        if !take.may_take(&journal.lease) {
+            return Taken::Held(journal.lease.clone());
+        }
+        journal.lease.clone_from(&take.lease);
+        Taken::Journal(Box::new(journal.clone()))
+    }
+}
+
+/// Adds a step in the order of numbers, or replaces the one of its number.
+fn put_step(journal: &mut Journal, step: JournalStep) {
+    match journal.steps.binary_search_by_key(&step.number, |known| known.number) {
+        Ok(at) => {
+            if let Some(known) = journal.steps.get_mut(at) {
+                *known = step;
+            }
+        }
+        Err(at) => journal.steps.insert(at, step),
     }
 }
 
@@ -336,6 +386,29 @@ impl RunStore for MemoryStore {
 
     async fn delete_run(&self, tenant: &Tenant, id: &RunId) -> Result<bool> {
         Ok(self.state().0.get_mut(tenant).is_some_and(|space| space.runs.remove(id).is_some()))
+    }
+
+    async fn write_journal(&self, write: &JournalWrite) -> Result<Journaled> {
+        Ok(self.state().0.entry(write.tenant.clone()).or_default().write_journal(write))
+    }
+
+    async fn take_journal(&self, take: &TakeJournal) -> Result<Taken> {
+        Ok(self.state().0.get_mut(&take.tenant).map_or(Taken::Missing, |space| space.take_journal(take)))
+    }
+
+    async fn get_journal(&self, tenant: &Tenant, id: &RunId) -> Result<Option<Journal>> {
+        Ok(self.read(tenant, |space| space.journals.get(id).cloned()))
+    }
+
+    async fn list_journals(&self, tenant: &Tenant, after: Option<&RunId>, limit: usize) -> Result<Page<Journal>> {
+        Ok(self.read(tenant, |space| {
+            let beyond = space.journals.values().filter(|journal| after.is_none_or(|after| journal.run.id > *after));
+            page(beyond.cloned(), limit, |journal| journal.run.id.to_string())
+        }))
+    }
+
+    async fn delete_journal(&self, tenant: &Tenant, id: &RunId) -> Result<bool> {
+        Ok(self.state().0.get_mut(tenant).is_some_and(|space| space.journals.remove(id).is_some()))
     }
 }
 

@@ -31,6 +31,21 @@ impl Today {
         Self { date: zone.zone().to_datetime(now).date(), zone: zone.clone() }
     }
 
+    /// The same day as it was kept: a date in a time zone.
+    pub(crate) fn on(date: Date, zone: TimeZone) -> Self {
+        Self { date, zone }
+    }
+
+    /// The date.
+    pub(crate) fn date_here(&self) -> Date {
+        self.date
+    }
+
+    /// The time zone.
+    pub(crate) fn zone(&self) -> &TimeZone {
+        &self.zone
+    }
+
     /// The day of a run: that of its beginning, where its first call started on the same one and both are near
     /// to now. Of another run it is not certain on which day it was asked for.
     pub(crate) fn of_run(began: Timestamp, calls: &[ToolCall], now: Timestamp, zone: &TimeZone) -> Option<Self> {

@@ -10,6 +10,7 @@ mod handover;
 mod permit;
 mod preflight;
 mod rehearse;
+mod resume;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -165,6 +166,24 @@ impl Replay {
     /// The procedure.
     pub(crate) fn procedure(&self) -> &Procedure {
         &self.procedure
+    }
+
+    /// The parameters of the task.
+    pub(crate) fn parameters(&self) -> &BTreeMap<String, String> {
+        &self.parameters
+    }
+
+    /// The day of the task.
+    pub(crate) fn today(&self) -> &Today {
+        &self.today
+    }
+
+    /// Stops before the next step for a reason that is no fault of the procedure.
+    pub(crate) fn halt(&mut self, reason: &str) {
+        if self.stopped.is_none() {
+            let next = self.done.iter().position(|done| !done).unwrap_or(self.done.len());
+            self.stop(next, reason.to_owned(), false);
+        }
     }
 
     /// Every step as a planned call, see [`plan_of`].

@@ -5,6 +5,7 @@
 mod arguments;
 mod call;
 mod doubt;
+mod journal;
 mod offer;
 mod outage;
 mod outcome;
@@ -17,6 +18,7 @@ mod tracker;
 pub use arguments::Arguments;
 pub(crate) use call::short_reason;
 pub use call::{CallStatus, Cut, StoredCall, ToolCall};
+pub use journal::{Journal, JournalStep, Lease, OpenReplay, OpenRun, StepState};
 pub use offer::{Arm, Offer, Tokens};
 pub(crate) use outage::is_outage;
 pub use outcome::{Gate, GateSource, QUALITY_THRESHOLD, Verdict, failure_of, outcome_score};

@@ -125,6 +125,21 @@ impl From<serde_json::Value> for ToolOutput {
     }
 }
 
+impl From<ToolOutput> for String {
+    fn from(output: ToolOutput) -> Self {
+        output.text.as_ref().to_owned()
+    }
+}
+
+impl From<ToolOutput> for serde_json::Value {
+    /// An object or a list is read as JSON; everything else is one text.
+    fn from(output: ToolOutput) -> Self {
+        let is_nested = output.text.trim_start().starts_with(['{', '[']);
+        let read = is_nested.then(|| serde_json::from_str(&output.text).ok()).flatten();
+        read.unwrap_or_else(|| Self::String(output.into()))
+    }
+}
+
 /// A result as stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -24,7 +24,8 @@ impl Reading {
         (readings, secrets)
     }
 
-    fn of(call: &ToolCall, limit: usize, secrets: &mut Secrets) -> Self {
+    /// Reads one call, and adds its secrets to those that are known.
+    pub(crate) fn of(call: &ToolCall, limit: usize, secrets: &mut Secrets) -> Self {
         let result = call.output.to_json();
         secrets.collect(call.arguments.raw());
         match &result {

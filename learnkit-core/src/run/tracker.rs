@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use super::{Arguments, CallStatus, ToolCall, ToolOutput, outcome_score};
 use crate::clock::Clock;
-use crate::tool::ToolAnnotations;
+use crate::tool::{EffectClass, ToolAnnotations};
 
 thread_local! {
     /// The tracked call whose future is being polled on this thread: the tracker's address and the index.
@@ -62,6 +62,16 @@ impl CallDraft {
     /// The arguments.
     pub(crate) fn arguments(&self) -> &Arguments {
         &self.arguments
+    }
+
+    /// What a call of the tool may do to the world.
+    pub(crate) fn effect(&self) -> EffectClass {
+        self.annotations.effect()
+    }
+
+    /// Whether LearnKit planned it.
+    pub(crate) fn is_planned_by_memory(&self) -> bool {
+        self.replayed
     }
 
     /// Marks a call that LearnKit planned.
@@ -137,28 +147,40 @@ impl ToolTracker {
         T: Clone + Into<ToolOutput>,
         E: std::fmt::Display,
     {
-        let pending = self.begin(draft);
-        let place = (self.address(), pending.index);
-        let result = Nested { place, work: Box::pin(work) }.await;
-        match &result {
-            Ok(output) => {
-                let output = output.clone().into();
-                let success = success_when(&output);
-                pending.finish(output, success);
-            }
-            Err(error) => pending.fail(error.to_string()),
-        }
-        result
+        self.begin(draft).make(work, success_when).await
+    }
+
+    /// A call as it stands in the log.
+    pub(crate) fn call_at(&self, index: usize) -> Option<ToolCall> {
+        self.locked(|log| log.calls.get(index).map(|slot| slot.call.clone()))
+    }
+
+    /// A call as it would start now, without starting it.
+    pub(crate) fn draft_as_call(&self, draft: &CallDraft) -> ToolCall {
+        let (parent, started) = (self.current(), self.clock.now());
+        self.locked(|log| call_of(draft.clone(), parent, started, log.turn))
+    }
+
+    /// Puts calls that an earlier process made before everything else; they are settled.
+    pub(crate) fn load(&self, calls: Vec<ToolCall>) {
+        self.locked(|log| {
+            log.turn = calls.iter().map(|call| call.turn).max().unwrap_or(log.turn);
+            log.next_group = calls.iter().filter_map(|call| call.group).max().map_or(0, |group| group + 1);
+            log.calls = calls.into_iter().map(|call| Slot { call, pending: false }).collect();
+        });
     }
 
     /// Starts a call that ends with [`PendingCall::finish`] or [`PendingCall::fail`].
     pub fn begin(&self, draft: CallDraft) -> PendingCall {
-        let address = self.address();
-        let parent = CURRENT
-            .with_borrow(|stack| stack.iter().rev().find(|(owner, _)| *owner == address).map(|(_, index)| *index));
-        let started = self.clock.now();
+        let (parent, started) = (self.current(), self.clock.now());
         let index = self.locked(|log| log.start(draft, parent, started));
         PendingCall { tracker: self.clone(), index, open: true }
+    }
+
+    /// The tracked call that is being polled.
+    fn current(&self) -> Option<usize> {
+        let address = self.address();
+        CURRENT.with_borrow(|stack| stack.iter().rev().find(|(owner, _)| *owner == address).map(|(_, index)| *index))
     }
 
     /// Starts the next user turn; later calls belong to it.
@@ -228,19 +250,7 @@ impl Log {
     fn start(&mut self, draft: CallDraft, parent: Option<usize>, started: Timestamp) -> usize {
         let group = draft.group.or_else(|| self.overlapping(parent));
         self.next_group = self.next_group.max(group.map_or(0, |group| group + 1));
-        let call = ToolCall {
-            tool: draft.tool,
-            arguments: draft.arguments,
-            output: ToolOutput::error("the call did not finish"),
-            status: CallStatus::Failed { reason: "the call did not finish".to_owned() },
-            annotations: draft.annotations,
-            started,
-            duration_ms: 0,
-            group,
-            parent,
-            turn: self.turn,
-            replayed: draft.replayed,
-        };
+        let call = ToolCall { group, ..call_of(draft, parent, started, self.turn) };
         self.calls.push(Slot { call, pending: true });
         self.calls.len() - 1
     }
@@ -258,6 +268,23 @@ impl Log {
     }
 }
 
+/// A call as it is before its end.
+fn call_of(draft: CallDraft, parent: Option<usize>, started: Timestamp, turn: u32) -> ToolCall {
+    ToolCall {
+        tool: draft.tool,
+        arguments: draft.arguments,
+        output: ToolOutput::error("the call did not finish"),
+        status: CallStatus::Failed { reason: "the call did not finish".to_owned() },
+        annotations: draft.annotations,
+        started,
+        duration_ms: 0,
+        group: draft.group,
+        parent,
+        turn,
+        replayed: draft.replayed,
+    }
+}
+
 /// A call that has started.
 #[derive(Debug)]
 #[must_use = "a pending call that is dropped is recorded as failed"]
@@ -268,6 +295,31 @@ pub struct PendingCall {
 }
 
 impl PendingCall {
+    /// The place in the log.
+    pub(crate) fn index(&self) -> usize {
+        self.index
+    }
+
+    /// Runs the call and records what came of it; `success_when` is the tool's own word.
+    pub(crate) async fn make<F, T, E>(self, work: F, success_when: impl Fn(&ToolOutput) -> Option<bool>) -> Result<T, E>
+    where
+        F: Future<Output = Result<T, E>> + Send,
+        T: Clone + Into<ToolOutput>,
+        E: std::fmt::Display,
+    {
+        let place = (self.tracker.address(), self.index);
+        let result = Nested { place, work: Box::pin(work) }.await;
+        match &result {
+            Ok(output) => {
+                let output = output.clone().into();
+                let success = success_when(&output);
+                self.finish(output, success);
+            }
+            Err(error) => self.fail(error.to_string()),
+        }
+        result
+    }
+
     /// Records the result; `success_when` is the tool's own word, absent leaves it to the envelope.
     pub fn finish(mut self, output: ToolOutput, success_when: Option<bool>) {
         let status = CallStatus::of(&output, success_when);

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::Result;
+use crate::backend::JournalWrite;
 use crate::json::{Json, JsonKind};
 use crate::procedure::{Check, Contract, Dropped, Guard, Holds, LeafShape, Part, Place, Procedure, Shape, Slot, Step};
 use crate::record::{
@@ -13,8 +14,8 @@ use crate::record::{
 };
 use crate::replay::{Divergence, StopCause};
 use crate::run::{
-    AnswerSource, Arguments, Arm, CallStatus, CandidateNote, DecisionNote, Gate, LearnedNote, Mode, Offer, ReplayNote,
-    StoredCall, StoredRun, Tokens, ToolOutput, Verdict,
+    AnswerSource, Arguments, Arm, CallStatus, CandidateNote, DecisionNote, Gate, JournalStep, LearnedNote, Lease, Mode,
+    Offer, OpenReplay, OpenRun, ReplayNote, StepState, StoredCall, StoredRun, Tokens, ToolOutput, Verdict,
 };
 use crate::task::{Identity, Task, TaskKey};
 use crate::tool::{EffectClass, Schema, ToolAnnotations, ToolSpec};
@@ -266,6 +267,53 @@ pub fn run(id: &str, task: &str) -> Result<StoredRun> {
         started: START,
         finished: after(1),
     })
+}
+
+/// A run of a task that has not finished, every field set.
+///
+/// # Errors
+/// As for [`run`].
+pub fn open_run(id: &str, task: &str) -> Result<OpenRun> {
+    Ok(OpenRun {
+        id: RunId::new(id)?,
+        tenant: tenant(),
+        scope: Scope::default(),
+        agent: AgentName::default(),
+        task: link(task),
+        text: task.to_owned(),
+        parameters: BTreeMap::from([("table".to_owned(), "users".to_owned())]),
+        replay: Some(OpenReplay {
+            record: RecordId::new("skl_1")?,
+            version: 2,
+            parameters: BTreeMap::from([("table".to_owned(), "users".to_owned())]),
+            today: jiff::civil::Date::constant(2026, 1, 1),
+            time_zone: "+02:00".to_owned(),
+        }),
+        started: START,
+    })
+}
+
+/// A step of a journal, every field set.
+pub fn journal_step(number: u32, state: StepState) -> JournalStep {
+    JournalStep {
+        number,
+        state,
+        call: call(r#"{"id": 90071992547409930000000001}"#),
+        annotations: ToolAnnotations { destructive: Some(true), ..ToolAnnotations::default() },
+        idempotency_key: format!("key_{number}"),
+        planning_calls: Some(3),
+    }
+}
+
+/// A write of steps by a session that holds the run until so many seconds after [`START`]; it begins the journal
+/// where there is none.
+///
+/// # Errors
+/// As for [`run`].
+pub fn journal_write(id: &str, owner: &str, until: i64, steps: Vec<JournalStep>) -> Result<JournalWrite> {
+    let begin = open_run(id, "pay the bill")?;
+    let lease = Lease { owner: owner.to_owned(), until: after(until) };
+    Ok(JournalWrite { tenant: tenant(), run: begin.id.clone(), begin: Some(begin), lease, steps })
 }
 
 fn call(arguments: &str) -> StoredCall {

@@ -156,6 +156,17 @@ macro_rules! __behaviour_cases {
                 a_deleted_run_is_gone,
                 f70_runs_never_meet_another_tenant,
             }
+            journals Runs {
+                a_journal_reads_back_with_all_fields,
+                a_step_is_replaced_by_its_number_and_steps_keep_their_order,
+                only_who_holds_a_run_writes_its_journal,
+                a_run_is_taken_when_its_lease_has_run_out_or_by_force,
+                f30_of_many_that_take_a_run_at_once_one_gets_it,
+                a_stored_run_closes_its_journal_and_is_never_begun_again,
+                a_journal_that_was_deleted_is_missing,
+                journals_are_listed_by_id_in_pages,
+                f70_journals_never_meet_another_tenant,
+            }
         }
     };
 }

@@ -89,7 +89,7 @@ impl ToolAnnotations {
 /// What a tool is told beside its arguments.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ToolContext {
-    /// Equal for every attempt of the same step of the same run.
+    /// Equal for every attempt of the same step of the same run, in every process that goes on with it.
     pub idempotency_key: String,
 }
 

@@ -5,6 +5,7 @@
 
 pub mod conditions;
 pub mod filters;
+pub mod journals;
 pub mod loads;
 pub mod loads_of_runs;
 pub mod lookups;
