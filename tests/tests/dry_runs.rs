@@ -140,7 +140,7 @@ async fn a_read_beside_an_effect_is_not_made() {
                 ToolRequest::new("look", json!({})),
                 ToolRequest::new("refund", json!({"order": "order_1001"})),
             ],
-            answer: None,
+            ..PlannerReply::default()
         },
         PlannerReply::answer("done"),
     ]);

@@ -893,7 +893,8 @@ async fn reads_are_written_down_with_the_next_effect_and_effects_before_and_afte
 async fn effects_side_by_side_are_all_written_down_before_they_go_out() {
     let (memory, service, runs) = with_failing_journal(usize::MAX, false).await;
     let requests = (0..8).map(|n| ToolRequest::new("charge", json!({ "n": n }))).collect();
-    let planner = Script::of([PlannerReply { tool_calls: requests, answer: None }, PlannerReply::answer("done")]);
+    let planner =
+        Script::of([PlannerReply { tool_calls: requests, ..PlannerReply::default() }, PlannerReply::answer("done")]);
     let report = run_react_agent(&memory, "Eight", &service.tools(), &planner, ReactOptions::default()).await.unwrap();
     assert_eq!((report.tool_calls, service.done().len()), (8, 8));
     assert!(runs.writes.load(Ordering::SeqCst) <= 16, "{} writes", runs.writes.load(Ordering::SeqCst));

@@ -35,7 +35,7 @@ impl LearnKit {
             let Some(next) = page.next else { break };
             after = Some(RecordId::new(next)?);
         }
-        let settled = self.settle().await?;
+        let settled = self.settle_statements().await?;
         report.merged = settled.merged;
         report.superseded = settled.superseded;
         Ok(report)

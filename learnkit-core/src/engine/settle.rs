@@ -46,7 +46,7 @@ impl LearnKit {
     ///
     /// # Errors
     /// `Unavailable` when the store cannot be read or written; what was settled before that stays so.
-    pub(super) async fn settle(&self) -> Result<Settled> {
+    pub(super) async fn settle_statements(&self) -> Result<Settled> {
         let mut settled = Settled::default();
         for (_, mut group) in self.written().await? {
             group.sort_by(|a, b| (a.created, &a.id).cmp(&(b.created, &b.id)));

@@ -124,7 +124,7 @@ impl LearnKit {
         imported.loaded = self.inner.store.load(items, options.existing).await?;
         imported.left_out = std::mem::take(&mut *lock(&left_out));
         // Everything is stored by now; what is not settled here, maintenance settles.
-        match self.settle().await {
+        match self.settle_statements().await {
             Ok(settled) => imported.settled = settled,
             Err(error) => tracing::warn!(%error, "what was imported could not be compared with what is known"),
         }

@@ -63,7 +63,7 @@ pub enum StopCause {
     Failed,
     /// The world, the tools or the plan of the host are other ones now; its replay waits for a planned success.
     Changed,
-    /// The host did not let a call be made; that says nothing.
+    /// The host did not let a call be made, or it could not be written down; that says nothing.
     Declined,
 }
 
@@ -182,7 +182,7 @@ impl Replay {
     pub(crate) fn halt(&mut self, reason: &str) {
         if self.stopped.is_none() {
             let next = self.done.iter().position(|done| !done).unwrap_or(self.done.len());
-            self.stop(next, reason.to_owned(), false);
+            self.stop(next, reason.to_owned(), StopCause::Declined);
         }
     }
 
