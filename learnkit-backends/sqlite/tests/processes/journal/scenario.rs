@@ -159,7 +159,7 @@ impl Planner for Following {
         let at = self.asked.fetch_add(1, Ordering::SeqCst);
         let Some(names) = self.script.get(at) else { return Ok(PlannerReply::answer("billed")) };
         let request = |name: &&'static str| ToolRequest::new(*name, arguments(name, &turn.history));
-        Ok(PlannerReply { tool_calls: names.iter().map(request).collect(), answer: None })
+        Ok(PlannerReply { tool_calls: names.iter().map(request).collect(), ..PlannerReply::default() })
     }
 }
 
