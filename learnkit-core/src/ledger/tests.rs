@@ -29,8 +29,8 @@ fn skill() -> RecordId {
 }
 
 /// A replay that made two calls in 30 milliseconds.
-fn note(stopped: Option<Divergence>) -> Box<ReplayNote> {
-    Box::new(ReplayNote { record: skill(), planned: 2, made: 2, duration_ms: 30, in_vain: Vec::new(), stopped })
+fn note(stopped: Option<Divergence>) -> ReplayNote {
+    ReplayNote { record: skill(), planned: 2, made: 2, duration_ms: 30, in_vain: Vec::new(), stopped }
 }
 
 /// A replay to the end.
@@ -40,7 +40,7 @@ fn replayed(id: &str, task: &str) -> StoredRun {
         mode: Mode::Replay,
         replayed: true,
         used: vec![skill()],
-        replay: Some(replay),
+        replay: Some(Box::new(replay)),
         offer: Some(Offer { mode: Mode::Replay, records: vec![skill()], playbook_tokens: 0 }),
         ..cold(id, task, Some(0))
     }
@@ -54,7 +54,7 @@ fn stopped(id: &str, task: &str, planning_calls: Option<u32>) -> StoredRun {
         replayed: false,
         planning_calls,
         used: Vec::new(),
-        replay: Some(replay),
+        replay: Some(Box::new(replay)),
         ..replayed(id, task)
     }
 }

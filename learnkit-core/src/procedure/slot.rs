@@ -350,7 +350,7 @@ impl Step {
         today: &Today,
     ) -> Result<(Arguments, Vec<String>), String> {
         let sources = Sources { results: &Results::default(), parameters, today, secrets: &Supplied::new() };
-        let is_open = |slot: &Slot| slot.reads(&|_| true) || slot.secrets().next().is_some();
+        let is_open = |slot: &Slot| slot.reads(|_| true) || slot.secrets().next().is_some();
         self.bound_where(&sources, is_open)
     }
 

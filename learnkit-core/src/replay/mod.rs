@@ -124,6 +124,8 @@ pub(crate) struct Replay {
     looked_at: usize,
     /// Which of them were its own, whether they worked or not, by their place in the run.
     made: Vec<usize>,
+    /// The step that was made and gave what was never seen.
+    odd: Option<usize>,
     stopped: Option<Divergence>,
     /// The secrets that the host supplied.
     secrets: Supplied,
@@ -146,6 +148,7 @@ impl Replay {
             warnings: Vec::new(),
             looked_at: 0,
             made: Vec::new(),
+            odd: None,
             stopped: None,
             secrets: Supplied::new(),
         }
@@ -218,8 +221,10 @@ impl Replay {
 
     /// Whether a step that is not done makes this call: then it is wanted once more.
     pub(crate) fn has_open(&self, tool: &str, arguments: &Arguments) -> bool {
-        let steps = self.plan.steps.iter().zip(&self.done);
-        steps.filter(|(step, done)| !**done && step.tool == tool).any(|(step, _)| step.arguments.same_as(arguments))
+        let open = self.plan.steps.iter().enumerate().filter(|(index, step)| {
+            step.tool == tool && self.done.get(*index) == Some(&false) && self.odd != Some(*index)
+        });
+        open.map(|(_, step)| step).any(|step| step.arguments.same_as(arguments))
     }
 
     /// Differences that nothing uses.
@@ -300,6 +305,7 @@ impl Replay {
         let may_be_empty = each::empty_list(index, &fresh, &plan).map(|list| step.shape.without_elements_of(list));
         let shape = may_be_empty.as_ref().unwrap_or(&step.shape);
         if let Some(reason) = shape.divergence(&fresh) {
+            self.odd = Some(index);
             self.stop(index, format!("`{}`: {reason}", call.tool), StopCause::Failed);
             return;
         }
