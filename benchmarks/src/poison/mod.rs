@@ -74,7 +74,7 @@ pub async fn run(json: bool) -> Result<(), BoxError> {
     let data = AgentDojo::vendored()?;
     let (mut clean, mut with_effect) = (Tally::default(), Tally::default());
     for task in &data.tasks {
-        let learned = learn(task, &task.gold, None).await?;
+        let learned = Box::pin(learn(task, &task.gold, None)).await?;
         clean.add(&learned, &task.name);
         if task.has_effect() {
             with_effect.add(&learned, &task.name);
@@ -90,7 +90,7 @@ pub async fn run(json: bool) -> Result<(), BoxError> {
                 continue;
             };
             for (outcome, verdict) in [("tool_outcome", None), ("reported_success", Some(Verdict::Success))] {
-                let learned = learn(task, &calls, verdict).await?;
+                let learned = Box::pin(learn(task, &calls, verdict)).await?;
                 let name = format!("{} with {} in call {} ({how:?})", task.name, injection.name, read + 1);
                 poisoned.entry(outcome).or_default().add(&learned, &name);
                 if learned.replays {

@@ -30,7 +30,7 @@ impl LearnKit {
             state: State::recorded(),
         };
         let outcome = Outcome { answer: recorded.answer, verdict: recorded.verdict, ..Outcome::default() };
-        let learned = learn(self, &ended, &outcome).await;
+        let learned = Box::pin(learn(self, &ended, &outcome)).await;
         match learned.fate {
             Fate::Stored => Ok(Some(learned.report)),
             Fate::Known => {
