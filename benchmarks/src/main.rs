@@ -76,8 +76,8 @@ async fn run(words: &[&str]) -> Result<(), BoxError> {
         ["never-wrong", "--json"] => never_wrong::run(true).await,
         ["cost", options @ ..] => cost::run(&cost_options(options)?).await,
         ["planted", options @ ..] => planted::run(planted::Options::parse(options)?).await,
-        ["poison"] => poison::run(false).await,
-        ["poison", "--json"] => poison::run(true).await,
+        ["poison"] => Box::pin(poison::run(false)).await,
+        ["poison", "--json"] => Box::pin(poison::run(true)).await,
         [process::RESIDENT, uri, n] => process::resident(uri, n.parse()?).await,
         _ => Err(USAGE.into()),
     }

@@ -127,7 +127,7 @@ async fn f26_a_heal_keeps_nested_arguments_byte_for_byte() {
             r##"{{"order": "#{id}", "lines":[ {{"qty": 9007199254740993, "sku":"A-1","note":"späte  Lieferung\u00e9"}}],"meta":{{"b":1.50,"a":null}}}}"##
         )
     };
-    let reply = |id: &str| PlannerReply::call("pay", Arguments::from_raw(&written(id)));
+    let reply = |id: &str| PlannerReply::call("pay", Arguments::from_raw(written(id)));
     let (memory, _) = memory().await;
     let world = shop("order_1000");
     let first = [PlannerReply::call("create", json!({})), reply("order_1000"), PlannerReply::answer("paid")];

@@ -86,7 +86,7 @@ impl Design {
         match self.kind {
             Kind::Scores => {
                 // Ten points are one error of three more or less; tasks are not equally hard.
-                let hard = if task % 2 == 0 { 0.05 } else { -0.05 };
+                let hard = if task.is_multiple_of(2) { 0.05 } else { -0.05 };
                 let often = 0.4 + hard - effect / 0.3;
                 let errors = (0..ERRORS).filter(|_| random.share() < often).count();
                 Course { errors, is_left_standing: random.share() < STANDING, verdict: None }

@@ -193,14 +193,19 @@ fn healed() -> (Shell, String) {
     let shell = Shell::taught();
     let id = shell.record("skill");
     let mut record = shell.json(&["records", "show", &id]);
-    let before = record["content"]["procedure"].clone();
-    record["content"]["procedure"]["version"] = json!(2);
-    record["content"]["procedure"]["answer"] = json!("another answer");
-    record["history"] = json!({
+    let procedure = record.pointer_mut("/content/procedure").unwrap();
+    let before = procedure.clone();
+    let set = |object: &mut Value, key: &str, value: Value| {
+        object.as_object_mut().unwrap().insert(key.to_owned(), value);
+    };
+    set(procedure, "version", json!(2));
+    set(procedure, "answer", json!("another answer"));
+    let history = json!({
         "last_good": { "procedure": before, "trust": "confirmed", "help": 3, "harm": 0 },
         "changes": [{ "version": 2, "at": "2026-01-05T08:00:00Z", "run": "run_healed", "why": "other values" }],
     });
-    record["revision"] = json!(0);
+    set(&mut record, "history", history);
+    set(&mut record, "revision", json!(0));
     let lines = [
         json!({ "format": "learnkit-export", "version": 1, "learnkit": "0.1.0", "exported": "2026-01-05T08:00:00Z", "tenant": "default" }),
         json!({ "record": record }),

@@ -57,7 +57,7 @@ async fn pay(memory: &LearnKit, n: usize) {
                 session.planning_call();
                 session.planning_call();
                 session.observe(CallDraft::new("pay", json!({"bill": 4})), Ok("paid".into()));
-                wrong = n > 0 && n % 3 == 0;
+                wrong = n > 0 && n.is_multiple_of(3);
                 break;
             }
         }
