@@ -344,6 +344,11 @@ impl Store {
         Self { records: backend.clone(), runs: backend }
     }
 
+    /// Whether one store keeps both.
+    pub(crate) fn keeps_both(&self) -> bool {
+        std::ptr::addr_eq(Arc::as_ptr(&self.records), Arc::as_ptr(&self.runs))
+    }
+
     /// Stores what a run changed and the run itself, in one transaction where the records' store
     /// keeps runs, else the run first.
     ///

@@ -61,7 +61,10 @@ impl LearnKit {
     pub(super) async fn begin(&self, task: Task, options: SessionOptions) -> Result<Begun> {
         let Some(id) = options.run_id.clone() else {
             let session = self.session(task, options)?;
-            return Ok(Begun::Session(Box::new(session.journaled(Journaling::fresh(false), None))));
+            // What ends with the process, of a run that nobody can name, would be written for nobody.
+            let ends_here = self.inner.store.keeps_both() && !self.inner.store.records.capabilities().durable;
+            let session = if ends_here { session } else { session.journaled(Journaling::fresh(false), None) };
+            return Ok(Begun::Session(Box::new(session)));
         };
         // A run of this id that was dropped in this process gives it back first.
         self.finish_abandoned().await;

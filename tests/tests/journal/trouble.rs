@@ -191,3 +191,17 @@ async fn a_run_id_of_which_nothing_can_be_told_does_nothing() {
     run_react_agent(&memory, TASK, &tools, &script(), ReactOptions::default()).await.expect("without an id it runs");
     assert_eq!(service.done().len(), 3);
 }
+
+#[tokio::test]
+async fn what_ends_with_the_process_is_written_down_only_for_a_run_that_can_be_named() {
+    let service = Service::default();
+    let memory = learnkit_tests::builder(&learnkit_tests::bank::clock()).build().await.unwrap();
+    let tools = service.tools();
+    for (options, open) in
+        [(ReactOptions::default(), 0), (ReactOptions { run_id: Some(id()), ..ReactOptions::default() }, 1)]
+    {
+        service.gets_stuck("charge", Stuck::BeforeItActs);
+        dies(run_react_agent(&memory, TASK, &tools, &script(), options), &service).await;
+        assert_eq!(memory.open_runs(None, 9).await.unwrap().items.len(), open);
+    }
+}
