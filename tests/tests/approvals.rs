@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use learnkit::config::{Config, ReplayPolicy, Settings};
-use learnkit::engine::{Builder, Decision, Outcome, PlannerReply, Session, SessionOptions, ToolRequest, View};
+use learnkit::engine::{Builder, Decision, Outcome, PlannerReply, Run, Session, SessionOptions, ToolRequest, View};
 use learnkit::hook::{Approval, ApprovalRequest, Approver, CallDigest};
 use learnkit::record::Kind;
 use learnkit::replay::StopCause;
@@ -392,4 +392,17 @@ async fn an_inspection_says_what_each_step_does_and_what_would_be_asked() {
     let seen = memory.inspect(PAY).await.unwrap();
     let lines: Vec<_> = seen.plan.iter().map(|line| (line.tool.as_str(), line.effect, line.approval)).collect();
     assert_eq!(lines, [("find", EffectClass::ReadOnly, false), ("pay", EffectClass::Idempotent, true)]);
+}
+
+#[tokio::test]
+async fn what_was_denied_is_not_made_by_the_agent_function_either() {
+    let (memory, world) = taught(builder().approver(Desk::new(Says::No))).await;
+    let tools = world.tools();
+    let agent = memory.agent_learn("default").tools(tools).wrap(|run: Run| async move {
+        let paid: Result<String, BoxError> =
+            run.call("pay", json!({"invoice": 7}), async { Ok("paid".to_owned()) }).await;
+        Ok::<_, BoxError>(paid.err().map(|error| error.to_string()).unwrap_or_default())
+    });
+    let report = agent.call(PAY).await.unwrap();
+    assert!(report.answer.as_deref().is_some_and(|said| said.contains("it was not made in this run")), "{report:?}");
 }

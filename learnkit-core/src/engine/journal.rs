@@ -230,7 +230,7 @@ impl Session {
     /// Makes a call and records it, its intent and its outcome in the journal first and last.
     ///
     /// # Errors
-    /// The call was not made: `Conflict` when the run is another session's now, `Unavailable` when memory planned
+    /// The call was not made: `Conflict` when the run is another session's now or somebody denied this call, `Unavailable` when memory planned
     /// it and its intent cannot be written down.
     pub(super) async fn make<F, T, E>(
         &self,
@@ -244,6 +244,9 @@ impl Session {
         T: Clone + Into<ToolOutput>,
         E: std::fmt::Display,
     {
+        if let Some(reason) = self.denied(draft.tool(), draft.arguments()) {
+            return Err(Error::new(ErrorKind::Conflict, reason).with_context("run_id", self.run_id()));
+        }
         let Some(journal) = &self.journal else {
             return Ok(self.tracker().begin(draft).make(work, success_when).await);
         };
@@ -327,9 +330,11 @@ impl Session {
             sent.steps.clear();
         }
         drop(sent);
-        let (phase, reason) = after(journaled);
-        let is_broken = phase == Phase::Broken;
-        lock(&journal.state).phase = phase;
+        let is_lasting = journal.is_named && phase == Phase::Open && journaled.is_err();
+        let (after, reason) = after(journaled);
+        let is_broken = after == Phase::Broken;
+        // Of a run that a retry may take, every later effect asks again whether the run is still its own.
+        lock(&journal.state).phase = if is_lasting { Phase::Open } else { after };
         let Some(reason) = reason else { return Ok(()) };
         if is_broken {
             self.warn(format!("{reason}; what the run does from now on is not written down"));
@@ -339,8 +344,10 @@ impl Session {
 
     /// A write of these steps.
     fn journal_write(&self, journal: &Journaling, steps: &[Noted], begins: bool, lease: Lease) -> JournalWrite {
+        let supplied = self.replay_under_way(|_, replay| replay.secrets());
         let steps = {
             let mut state = lock(&journal.state);
+            state.secrets.extend(supplied.unwrap_or_default());
             steps.iter().map(|noted| state.ready(noted)).collect()
         };
         let begin = begins.then(|| self.header());

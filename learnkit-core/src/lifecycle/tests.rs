@@ -348,4 +348,5 @@ fn a_success_after_a_retirement_starts_probation_and_counts_anew() {
     assert_eq!(record.status, Status::Active);
 }
 
+#[path = "model.rs"]
 mod model;

@@ -224,7 +224,7 @@ impl Replay {
         let open = self.plan.steps.iter().enumerate().filter(|(index, step)| {
             step.tool == tool && self.done.get(*index) == Some(&false) && self.odd != Some(*index)
         });
-        open.map(|(_, step)| step).any(|step| step.arguments.same_as(arguments))
+        open.map(|(_, step)| step).any(|step| self.bound(step).is_ok_and(|own| own.same_as(arguments)))
     }
 
     /// Differences that nothing uses.
