@@ -11,7 +11,7 @@ mod content;
 mod parse;
 mod words;
 
-pub(crate) use content::{key, relation};
+pub(crate) use content::Saying;
 use parse::{Kind, Statement, Stress, Word};
 use words::{is_article, is_copula, is_introducer, is_introducing_sign};
 

@@ -8,7 +8,7 @@ use crate::backend::{AgentFilter, Batch, Put, PutMode, RecordFilter, SearchQuery
 use crate::lifecycle::Event;
 use crate::record::{Content, Record, RecordId, Status};
 use crate::secret::mask_json;
-use crate::statement::{Relation, relation};
+use crate::statement::{Relation, Saying};
 use crate::text::terms;
 use crate::{Error, ErrorKind, Result};
 
@@ -117,9 +117,13 @@ impl LearnKit {
             limit: NEAR_RECORDS,
         };
         let found = self.within("search", self.inner.store.records.search(&query)).await?;
+        let own = Saying::of(&record.content);
         let near = found.into_iter().filter_map(|scored| {
-            let relation = relation(&scored.item.content, &record.content)?;
-            Some((scored.item, relation))
+            let relation = match (&own, Saying::of(&scored.item.content)) {
+                (Some(own), Some(known)) => known.relation(own),
+                _ => (scored.item.content == record.content).then_some(Relation::Same),
+            };
+            Some((scored.item, relation?))
         });
         Ok(near.max_by_key(|(_, relation)| *relation))
     }

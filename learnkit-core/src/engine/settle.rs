@@ -13,7 +13,7 @@ use crate::Result;
 use crate::backend::{Batch, Committed, Found, MakeBatch, Put, PutMode, RecordFilter, ScanRequest, Visibility};
 use crate::lifecycle::{Event, absorb, apply};
 use crate::record::{AgentName, Content, Kind, Record, RecordId, Scope, Status};
-use crate::statement::{self, Relation};
+use crate::statement::{Relation, Saying};
 
 /// A record is compared with so many of the newest that it may be related to.
 const COMPARED: usize = 64;
@@ -34,7 +34,7 @@ pub struct Settled {
 struct Written {
     id: RecordId,
     created: Timestamp,
-    content: Content,
+    saying: Saying,
 }
 
 /// Whom a record may be related to.
@@ -58,7 +58,7 @@ impl LearnKit {
                     .iter()
                     .enumerate()
                     .skip(newest)
-                    .filter_map(|(at, older)| Some((at, statement::relation(&older.content, &newer.content)?)));
+                    .filter_map(|(at, older)| Some((at, older.saying.relation(&newer.saying)?)));
                 // What says the same comes first: then there is nothing to contradict.
                 let related = related.max_by_key(|(_, relation)| *relation);
                 if let Some((at, relation)) = related
@@ -84,9 +84,9 @@ impl LearnKit {
         loop {
             let page = self.scan(&ScanRequest { filter: filter.clone(), after, limit: PAGE }).await?;
             for Record { id, created, content, scope, agent, .. } in page.items {
-                let Some(key) = statement::key(&content) else { continue };
-                let group = groups.entry((scope, agent, content.kind(), key)).or_default();
-                group.push(Written { id, created, content });
+                let Some(saying) = Saying::of(&content) else { continue };
+                let group = groups.entry((scope, agent, content.kind(), saying.key())).or_default();
+                group.push(Written { id, created, saying });
             }
             let Some(next) = page.next else { return Ok(groups) };
             after = Some(RecordId::new(next)?);
@@ -126,7 +126,8 @@ fn pair(found: &Found, relation: Relation, now: Timestamp) -> Option<Batch> {
     let [older, newer] = found.records.as_slice() else { return None };
     let stands = |record: &Record| matches!(record.status, Status::Probation | Status::Active);
     let is_near = older.scope == newer.scope && older.agent == newer.agent && stands(older) && stands(newer);
-    if !is_near || statement::relation(&older.content, &newer.content) != Some(relation) {
+    let relates = || Saying::of(&older.content)?.relation(&Saying::of(&newer.content)?);
+    if !is_near || relates() != Some(relation) {
         return None;
     }
     let (mut kept, mut gone) = match relation {

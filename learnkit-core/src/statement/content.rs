@@ -1,37 +1,42 @@
 //! The same for whole contents: every text of theirs says the same, or one fact contradicts the other.
 
 use super::{Relation, Statement};
-use crate::record::Content;
+use crate::record::{Content, Kind};
 
-/// What a content is to another one of its kind.
-pub(crate) fn relation(known: &Content, new: &Content) -> Option<Relation> {
-    match (known, new) {
-        (Content::Fact(known), Content::Fact(new)) => {
-            Statement::of(&known.statement).relation(&Statement::of(&new.statement))
-        }
-        _ => says_the_same(known, new).then_some(Relation::Same),
+/// What a content says, read once to be compared with many.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Saying {
+    kind: Kind,
+    statements: Vec<Option<Statement>>,
+}
+
+impl Saying {
+    /// What a content of the kinds that people write says; absent for those that runs teach, of which each stands
+    /// for itself.
+    pub(crate) fn of(content: &Content) -> Option<Self> {
+        let statements = texts(content)?.into_iter().map(|text| text.map(Statement::of)).collect();
+        Some(Self { kind: content.kind(), statements })
     }
-}
 
-/// Equal for all contents that are related to each other; absent for those of kinds that runs teach, of which each
-/// stands for itself.
-pub(crate) fn key(content: &Content) -> Option<String> {
-    let texts = texts(content)?;
-    let keys = texts.iter().map(|text| text.map(|text| Statement::of(text).blocking_key()).unwrap_or_default());
-    Some(keys.collect::<Vec<_>>().join("\u{1e}"))
-}
-
-fn says_the_same(known: &Content, new: &Content) -> bool {
-    let (Some(known_texts), Some(new_texts)) = (texts(known), texts(new)) else { return known == new };
-    let same = |known: Option<&str>, new: Option<&str>| match (known, new) {
-        (Some(known), Some(new)) => {
-            known == new || Statement::of(known).relation(&Statement::of(new)) == Some(Relation::Same)
+    /// What it is to another one.
+    pub(crate) fn relation(&self, other: &Self) -> Option<Relation> {
+        if self.kind != other.kind || self.statements.len() != other.statements.len() {
+            return None;
         }
-        (known, new) => known == new,
-    };
-    known.kind() == new.kind()
-        && known_texts.len() == new_texts.len()
-        && known_texts.iter().zip(&new_texts).all(|(known, new)| same(*known, *new))
+        let pairs = self.statements.iter().zip(&other.statements).map(|pair| match pair {
+            (Some(known), Some(new)) => known.relation(new),
+            (known, new) => (known == new).then_some(Relation::Same),
+        });
+        let weakest = pairs.collect::<Option<Vec<_>>>()?.into_iter().min()?;
+        // Only facts contradict each other.
+        (weakest == Relation::Same || self.kind == Kind::Fact).then_some(weakest)
+    }
+
+    /// Equal for everything that is related to each other.
+    pub(crate) fn key(&self) -> String {
+        let keys = self.statements.iter().map(|said| said.as_ref().map(Statement::blocking_key).unwrap_or_default());
+        keys.collect::<Vec<_>>().join("\u{1e}")
+    }
 }
 
 fn texts(content: &Content) -> Option<Vec<Option<&str>>> {
